@@ -1,0 +1,41 @@
+# The three kinds of target: a room's library, a test program, a fuzz target.
+
+# Arithmetic is frozen: no fused multiply-add that the source does not ask for, no fast-math.
+add_library(tally_flags INTERFACE)
+target_compile_options(tally_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion
+  -Wno-sign-conversion $<$<BOOL:${TALLY_WERROR}>:-Werror>)
+target_include_directories(tally_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(TALLY_SANITIZE)
+  target_compile_options(tally_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(tally_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# tally_library(room SOURCES ... DEPENDS ...): the library tally_<room>.
+function(tally_library room)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(tally_${room} STATIC ${arg_SOURCES})
+  target_link_libraries(tally_${room} PUBLIC tally_flags ${arg_DEPENDS})
+endfunction()
+
+# tally_test(name SOURCES ... DEPENDS ... LABELS ... TIMEOUT seconds): a Catch2 program and its
+# CTest entry. Exit status 77 is a skip that says why.
+function(tally_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tally_test_support ${arg_DEPENDS})
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+  if(arg_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
+
+# tally_fuzz(name SOURCES ... DEPENDS ...): a libFuzzer target; configure with clang.
+function(tally_fuzz name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
+endfunction()
