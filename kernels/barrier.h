@@ -1,0 +1,63 @@
+#pragma once
+
+// The barrier between the same block of all ranks.
+//
+//   every thread:        fence(release)            its own stores leave this GPU's caches
+//   block barrier
+//   thread p:            flag[peer p][block][me] = epoch   (release)
+//                        until flag[me][block][p] reaches epoch   (acquire)
+//   block barrier                                  the other threads may now read what peers wrote
+//
+// Epochs count up for ever, in device memory: a flag is never reset, a replayed graph needs no new
+// arguments, and a peer that is already one barrier ahead still satisfies the wait. The fence in
+// every thread is beside the release because clang's code for gfx942, before LLVM pull request
+// 178316, may not wait for a write-back of other waves' stores that the flag's own wave starts.
+
+#include "kernels/all_reduce.h"
+
+namespace tally::kernels {
+
+/// The barriers of one call by one block. All threads of the block make the same calls.
+template <class R, class Gpu>
+class PeerBarrier {
+ public:
+  TALLY_DEVICE PeerBarrier(Gpu& gpu, const typename R::Arguments& a)
+      : gpu_(gpu), a_(a), epoch_(gpu.load(a.epochs + gpu.block())) {}
+
+  /// Orders all that the ranks' blocks did before it before all that they do after it. After a
+  /// wait that gave up (a_.stuck says where) it goes on: the results are then worthless.
+  TALLY_DEVICE void meet() {
+    ++epoch_;
+    if (!R::Plan::meets(number_++)) return;
+    gpu_.fence(Release{}, System{});
+    gpu_.block_barrier();
+    for (int peer = gpu_.thread(); peer < a_.ranks; peer += gpu_.threads()) {
+      if (peer != a_.rank) gpu_.store_flag(flag(peer, a_.rank), epoch_, Release{}, System{});
+    }
+    for (int peer = gpu_.thread(); peer < a_.ranks; peer += gpu_.threads()) {
+      if (peer == a_.rank) continue;
+      if (!gpu_.wait(flag(a_.rank, peer), Reached{epoch_}, Acquire{}, System{})) give_up(peer);
+    }
+    gpu_.block_barrier();
+  }
+
+  /// Leaves the count for the next call. The block's last meet() precedes it.
+  TALLY_DEVICE void finish() {
+    if (gpu_.thread() == 0) gpu_.store(a_.epochs + gpu_.block(), epoch_);
+  }
+
+ private:
+  TALLY_DEVICE std::uint32_t* flag(int owner, int sender) const {
+    return a_.flags[owner] + gpu_.block() * kMaxRanks + sender;
+  }
+  TALLY_DEVICE void give_up(int peer) {
+    if (gpu_.load(a_.stuck).happened == 0) gpu_.store(a_.stuck, Stuck{1, gpu_.block(), peer, epoch_});
+  }
+
+  Gpu& gpu_;
+  const typename R::Arguments& a_;
+  std::uint32_t epoch_;
+  int number_ = 0;
+};
+
+}  // namespace tally::kernels

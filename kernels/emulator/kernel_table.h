@@ -1,0 +1,36 @@
+#pragma once
+
+// The kernels that the emulator can launch, by what they compute.
+
+#include <span>
+#include <string_view>
+
+#include "kernels/emulator/session.h"
+#include "model/collective.h"
+
+namespace tally::kernels::emulator {
+
+/// A fault that can be planted in a kernel.
+struct PlantedFault {
+  std::string_view name;
+  std::string_view what;    // what the kernel does wrong
+  std::string_view report;  // the public report it stands for, or where it was read
+};
+std::span<const PlantedFault> planted_faults();
+
+/// Appends the call to the stream of every rank.
+using Launcher = void (*)(Emulator&, const Session&, const Call&);
+
+struct KernelKey {
+  std::string_view algorithm;
+  model::Arithmetic arithmetic;
+  std::string_view fault;  // empty: a healthy kernel
+};
+
+/// Null where there is no such kernel.
+Launcher find_kernel(const KernelKey& key);
+
+/// Scratch that a call of `count` elements needs on each rank, in bytes: whole words.
+std::size_t scratch_bytes(const model::Arithmetic& arithmetic, std::int64_t count);
+
+}  // namespace tally::kernels::emulator

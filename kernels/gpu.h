@@ -1,0 +1,33 @@
+#pragma once
+
+// The Gpu that every kernel is a template over. Three exist: amd/amd_gpu.h, nvidia/nvidia_gpu.h
+// and emulator/emulated_gpu.h. On a GPU each function is the instruction it names, no more.
+//
+//   int thread(), threads(), block(), blocks()      position, in one dimension
+//   void block_barrier()                            all threads of the block; orders their accesses
+//                                                   among themselves, not toward other GPUs
+//   T load(const T*), void store(T*, T)             plain accesses; a Word is one instruction
+//   void fence(Release, System)                     earlier accesses of this thread before later
+//                                                   stores, as every GPU sees them
+//   void store_flag(uint32*, value, Release, System)
+//   bool wait(const uint32*, predicate, Acquire, System)
+//                                                   until the predicate holds; false when it took
+//                                                   longer than kWaitLimitNanoseconds
+//   Convert<format, beyond>                         encode4, decode4: the hardware's conversion
+//                                                   where it has one, else SoftwareConvert
+
+#include <cstdint>
+
+namespace tally::kernels {
+
+/// A deadlock ends after this time on hardware; the emulator finds it at once.
+inline constexpr std::uint64_t kWaitLimitNanoseconds = 2'000'000'000;
+
+/// Where a wait gave up: written once, by the first thread of a rank that did.
+struct Stuck {
+  std::uint32_t happened;  // 0 or 1
+  std::int32_t block, peer;
+  std::uint32_t target;
+};
+
+}  // namespace tally::kernels

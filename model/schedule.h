@@ -1,0 +1,90 @@
+#pragma once
+
+// A schedule: one collective algorithm for one size, as data. Readers: reference/ (values and
+// proofs), sim/ (time), and the tie of the kernels to it (tests/kernels).
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/collective.h"
+#include "model/partition.h"
+
+namespace tally::model {
+
+enum class Role : std::uint8_t { input, output, scratch };
+
+/// A buffer that every rank has. An encoded buffer holds codes of the wire (with wire none: the
+/// elements themselves), the others hold elements.
+struct Buffer {
+  std::string name;
+  Role role;
+  bool encoded;
+  std::int64_t elements;
+};
+
+/// Elements `range` of buffer number `buffer` of rank `rank`.
+struct Slice {
+  int rank, buffer;
+  Range range;
+};
+
+/// destination = source, decoded and encoded as the two buffers ask.
+struct Copy {
+  Slice source, destination;
+};
+
+/// Elementwise: the accumulator starts at `start`, takes the decoded sources in order, and is
+/// rounded or encoded into the destination, which may be one of the sources.
+struct Reduce {
+  enum class Start : std::uint8_t { plus_zero, first_source };
+  std::vector<Slice> sources;
+  Slice destination;
+  Start start = Start::plus_zero;
+};
+
+/// Tells lane `lane` of `rank` that everything before this step is done.
+struct Signal {
+  int rank, lane;
+};
+
+/// Waits for one Signal of lane `lane` of `rank`: the n-th wait matches the n-th signal.
+struct Wait {
+  int rank, lane;
+};
+
+using Step = std::variant<Copy, Reduce, Signal, Wait>;
+using Lane = std::vector<Step>;  // executed in order
+
+struct Schedule {
+  std::string algorithm;
+  Collective collective = Collective::all_reduce;
+  Arithmetic arithmetic;
+  int ranks = 1;
+  std::int64_t count = 0;
+  bool in_place = false;  // the output buffer is the input buffer
+  std::vector<Buffer> buffers;
+  std::vector<std::vector<Lane>> lanes;  // [rank][lane]; the lanes of a rank run side by side
+};
+
+/// The index of the only buffer with that role.
+int buffer_with(const Schedule& schedule, Role role);
+
+/// Data crosses between ranks in words of this size: a slice's bytes round up to it.
+inline constexpr std::int64_t kWordBytes = 16;
+
+/// Bytes that cross each directed link, [from * ranks + to], without flags. A lane that reads
+/// another rank's buffer moves bytes from there to itself; one that writes moves them there.
+std::vector<std::int64_t> link_bytes(const Schedule& schedule);
+
+/// One signal-wait edge between two lanes, with how often it occurs.
+struct Edge {
+  int from_rank, from_lane, to_rank, to_lane;
+  int times;
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+/// All edges by from_rank, from_lane, to_rank, to_lane. Counts the waits.
+std::vector<Edge> wait_edges(const Schedule& schedule);
+
+}  // namespace tally::model
