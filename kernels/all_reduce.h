@@ -41,10 +41,13 @@ struct Span {
 /// Chunks and parts are multiples of this many elements, so that no word belongs to two of them.
 inline constexpr std::int64_t kUnit = 128;
 
-/// Piece `index` of `span` cut into `pieces` of whole units, the last ones short or empty.
-TALLY_DEVICE Span piece(Span span, std::int64_t index, std::int64_t pieces) {
-  const std::int64_t units = (span.end - span.begin + kUnit - 1) / kUnit;
-  const std::int64_t length = kUnit * ((units + pieces - 1) / pieces);
+/// Piece `index` of `span` cut into `pieces` of whole units, the last ones short or empty. The
+/// span has fewer than 2^38 elements: units are divided in 32 bits, because a GPU divides 64 bits
+/// in a long routine, on gfx942 with fused multiply-adds.
+TALLY_DEVICE Span piece(Span span, std::int32_t index, std::int32_t pieces) {
+  const auto units = static_cast<std::uint32_t>((span.end - span.begin + kUnit - 1) / kUnit);
+  const auto divisor = static_cast<std::uint32_t>(pieces);
+  const std::int64_t length = kUnit * ((units + divisor - 1) / divisor);
   const std::int64_t begin = span.begin + index * length, end = begin + length;
   return {begin < span.end ? begin : span.end, end < span.end ? end : span.end};
 }

@@ -51,7 +51,8 @@ class PeerBarrier {
     return a_.flags[owner] + gpu_.block() * kMaxRanks + sender;
   }
   TALLY_DEVICE void give_up(int peer) {
-    if (gpu_.load(a_.stuck).happened == 0) gpu_.store(a_.stuck, Stuck{1, gpu_.block(), peer, epoch_});
+    if (gpu_.load(a_.stuck).happened == 0)
+      gpu_.store(a_.stuck, Stuck{1, gpu_.block(), peer, epoch_});
   }
 
   Gpu& gpu_;

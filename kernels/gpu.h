@@ -23,8 +23,9 @@ namespace tally::kernels {
 /// A deadlock ends after this time on hardware; the emulator finds it at once.
 inline constexpr std::uint64_t kWaitLimitNanoseconds = 2'000'000'000;
 
-/// Where a wait gave up: written once, by the first thread of a rank that did.
-struct Stuck {
+/// Where a wait gave up: written once, by the first thread of a rank that did. As aligned as a
+/// Word, so that one store writes it whole.
+struct alignas(16) Stuck {
   std::uint32_t happened;  // 0 or 1
   std::int32_t block, peer;
   std::uint32_t target;

@@ -12,7 +12,7 @@ namespace tally::kernels {
 /// The numbers of a format that device code needs, as compile-time integers.
 template <model::Format F>
 struct FormatFacts {
-  static constexpr const model::NumberFormat& kFormat = model::format(F);
+  static constexpr model::NumberFormat kFormat = model::format(F);
   static constexpr int kFractionBits = kFormat.fraction_bits;
   static constexpr int kExponentBits = kFormat.exponent_bits;
   static constexpr int kShift = 23 - kFractionBits;  // f32 fraction bits that do not fit

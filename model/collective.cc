@@ -6,10 +6,14 @@ namespace tally::model {
 
 std::string_view name(Collective collective) {
   switch (collective) {
-    case Collective::all_reduce: return "all_reduce";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::all_gather: return "all_gather";
-    case Collective::all_to_all: return "all_to_all";
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::all_to_all:
+      return "all_to_all";
   }
   TALLY_CHECK(false, "no such collective");
 }
@@ -35,8 +39,10 @@ std::int64_t output_elements(Collective collective, int ranks, std::int64_t coun
 Contributions contributions(Collective collective, int ranks, std::int64_t count, int rank,
                             std::int64_t output_element) {
   switch (collective) {
-    case Collective::all_reduce: return {0, ranks - 1, output_element};
-    case Collective::reduce_scatter: return {0, ranks - 1, rank * count + output_element};
+    case Collective::all_reduce:
+      return {0, ranks - 1, output_element};
+    case Collective::reduce_scatter:
+      return {0, ranks - 1, rank * count + output_element};
     case Collective::all_gather: {
       const int source = static_cast<int>(output_element / count);
       return {source, source, output_element % count};

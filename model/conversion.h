@@ -11,11 +11,11 @@
 namespace tally::model {
 
 enum class Rounding : std::uint8_t {
-  nearest_even,     // ties to the even code
-  nearest_up,       // ties away from zero
+  nearest_even,  // ties to the even code
+  nearest_up,    // ties away from zero
   toward_zero,
   toward_positive,
-  stochastic,       // away from zero where the discarded fraction, times 2^32, is above 32 given bits
+  stochastic,  // away from zero where the discarded fraction, times 2^32, is above 32 given bits
 };
 
 struct RoundingName {
@@ -24,10 +24,8 @@ struct RoundingName {
 };
 
 inline constexpr RoundingName kRoundings[] = {
-    {Rounding::nearest_even, "nearest_even"},
-    {Rounding::nearest_up, "nearest_up"},
-    {Rounding::toward_zero, "toward_zero"},
-    {Rounding::toward_positive, "toward_positive"},
+    {Rounding::nearest_even, "nearest_even"}, {Rounding::nearest_up, "nearest_up"},
+    {Rounding::toward_zero, "toward_zero"},   {Rounding::toward_positive, "toward_positive"},
     {Rounding::stochastic, "stochastic"},
 };
 

@@ -5,6 +5,14 @@ namespace {
 
 Expressions::Id operand(std::int64_t field) { return static_cast<Expressions::Id>(field); }
 
+// Appends, because g++ 12 in Release sees an overlap in "(" + std::string() that is not there.
+std::string call(std::string name, const std::string& x) {
+  return name.append("(").append(x).append(")");
+}
+std::string sum(const std::string& term, const std::string& accumulator) {
+  return call("", std::string(term).append("+").append(accumulator));
+}
+
 }  // namespace
 
 std::size_t Expressions::Hash::operator()(const Node& node) const {
@@ -27,8 +35,10 @@ Expressions::Id Expressions::round(Id x) {
 std::vector<std::pair<int, std::int64_t>> Expressions::inputs(Id x) const {
   const Node& n = node(x);
   switch (n.kind) {
-    case Kind::zero: return {};
-    case Kind::input: return {{static_cast<int>(n.first), n.second}};
+    case Kind::zero:
+      return {};
+    case Kind::input:
+      return {{static_cast<int>(n.first), n.second}};
     case Kind::add: {
       auto all = inputs(operand(n.first));
       for (const auto& one : inputs(operand(n.second))) all.push_back(one);
@@ -36,7 +46,8 @@ std::vector<std::pair<int, std::int64_t>> Expressions::inputs(Id x) const {
     }
     case Kind::round:
     case Kind::encode:
-    case Kind::decode: return inputs(operand(n.first));
+    case Kind::decode:
+      return inputs(operand(n.first));
   }
   return {};
 }
@@ -44,29 +55,38 @@ std::vector<std::pair<int, std::int64_t>> Expressions::inputs(Id x) const {
 std::string Expressions::order(Id x) const {
   const Node& n = node(x);
   switch (n.kind) {
-    case Kind::zero: return "";
-    case Kind::input: return std::to_string(n.first);
+    case Kind::zero:
+      return "";
+    case Kind::input:
+      return std::to_string(n.first);
     case Kind::add: {
       const std::string accumulator = order(operand(n.first)), term = order(operand(n.second));
-      return accumulator.empty() ? term : "(" + term + "+" + accumulator + ")";
+      return accumulator.empty() ? term : sum(term, accumulator);
     }
     case Kind::round:
-    case Kind::decode: return order(operand(n.first));
-    case Kind::encode: return "q(" + order(operand(n.first)) + ")";
+    case Kind::decode:
+      return order(operand(n.first));
+    case Kind::encode:
+      return call("q", order(operand(n.first)));
   }
   return "";
 }
 
 std::string Expressions::text(Id x) const {
   const Node& n = node(x);
-  const auto wrap = [&](const char* name) { return name + ("(" + text(operand(n.first))) + ")"; };
   switch (n.kind) {
-    case Kind::zero: return "z";
-    case Kind::input: return std::to_string(n.first) + "." + std::to_string(n.second);
-    case Kind::add: return "(" + text(operand(n.second)) + "+" + text(operand(n.first)) + ")";
-    case Kind::round: return wrap("r");
-    case Kind::encode: return wrap("q");
-    case Kind::decode: return wrap("d");
+    case Kind::zero:
+      return "z";
+    case Kind::input:
+      return std::to_string(n.first).append(".").append(std::to_string(n.second));
+    case Kind::add:
+      return sum(text(operand(n.second)), text(operand(n.first)));
+    case Kind::round:
+      return call("r", text(operand(n.first)));
+    case Kind::encode:
+      return call("q", text(operand(n.first)));
+    case Kind::decode:
+      return call("d", text(operand(n.first)));
   }
   return "";
 }

@@ -27,7 +27,8 @@ class Expressions {
   Id input(int rank, std::int64_t element) { return make({Kind::input, rank, element}); }
   /// accumulator + term, in f32.
   Id add(Id accumulator, Id term) {
-    return make({Kind::add, static_cast<std::int64_t>(accumulator), static_cast<std::int64_t>(term)});
+    return make(
+        {Kind::add, static_cast<std::int64_t>(accumulator), static_cast<std::int64_t>(term)});
   }
   /// Rounded to the element type.
   Id round(Id x);
@@ -43,8 +44,8 @@ class Expressions {
   /// The order of summation: "(2+(1+0))" adds rank 1 to rank 0, then rank 2. A start at +0 is not
   /// shown; q(...) is an encoding that was decoded again.
   std::string order(Id x) const;
-  /// Everything: "r(r(0.5+0)+1.5)"; rank.element for an input, z for +0, r rounding, q encoding,
-  /// d decoding.
+  /// Everything: "r((1.5+r((0.5+z))))"; rank.element for an input, z for +0, r rounding, q
+  /// encoding, d decoding.
   std::string text(Id x) const;
 
  private:

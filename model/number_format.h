@@ -12,7 +12,17 @@ namespace tally::model {
 
 /// Names a row of kNumberFormats; the order is the table's.
 enum class Format : std::uint8_t {
-  f32, f16, bf16, e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, e8m0,
+  f32,
+  f16,
+  bf16,
+  e4m3fn,
+  e5m2,
+  e4m3fnuz,
+  e5m2fnuz,
+  e3m2,
+  e2m3,
+  e2m1,
+  e8m0,
 };
 
 /// What the codes with an all-ones exponent mean.
@@ -51,9 +61,7 @@ struct NumberFormat {
   constexpr int width() const { return sign_bits + exponent_bits + fraction_bits; }
   constexpr int bytes() const { return (width() + 7) / 8; }
   constexpr std::uint64_t code_count() const { return std::uint64_t{1} << width(); }
-  constexpr std::uint32_t code_mask() const {
-    return static_cast<std::uint32_t>(code_count() - 1);
-  }
+  constexpr std::uint32_t code_mask() const { return static_cast<std::uint32_t>(code_count() - 1); }
   constexpr std::uint32_t sign_mask() const {
     return sign_bits == 0 ? 0 : std::uint32_t{1} << (exponent_bits + fraction_bits);
   }
@@ -105,9 +113,7 @@ struct NumberFormat {
 
   /// The exponent e of a normal code's value 1.f * 2^e.
   constexpr int min_exponent() const { return (bottom == BottomCodes::normal ? 0 : 1) - bias; }
-  constexpr int max_exponent() const {
-    return static_cast<int>(exponent_field(max_code())) - bias;
-  }
+  constexpr int max_exponent() const { return static_cast<int>(exponent_field(max_code())) - bias; }
   constexpr double min_normal() const { return power_of_two(min_exponent()); }
   /// The spacing of the subnormals, which is the smallest positive value.
   constexpr double min_positive() const {
@@ -150,26 +156,42 @@ std::optional<Format> find_format(std::string_view name);
 // The published extremes: a mistyped row does not compile.
 static_assert(format(Format::f32).max_finite() == 0x1.fffffep127);
 static_assert(format(Format::f32).min_positive() == 0x1p-149);
-static_assert(format(Format::f16).max_finite() == 65504 && format(Format::f16).min_positive() == 0x1p-24);
-static_assert(format(Format::f16).infinity_code() == 0x7C00 && format(Format::f16).nan_code() == 0x7E00);
+static_assert(format(Format::f16).max_finite() == 65504 &&
+              format(Format::f16).min_positive() == 0x1p-24);
+static_assert(format(Format::f16).infinity_code() == 0x7C00 &&
+              format(Format::f16).nan_code() == 0x7E00);
 static_assert(format(Format::bf16).max_finite() == 0x1.fep127);
-static_assert(format(Format::bf16).min_positive() == 0x1p-133 && format(Format::bf16).nan_code() == 0x7FC0);
-static_assert(format(Format::e4m3fn).max_finite() == 448 && format(Format::e4m3fn).max_code() == 0x7E);
-static_assert(format(Format::e4m3fn).min_normal() == 0x1p-6 && format(Format::e4m3fn).min_positive() == 0x1p-9);
+static_assert(format(Format::bf16).min_positive() == 0x1p-133 &&
+              format(Format::bf16).nan_code() == 0x7FC0);
+static_assert(format(Format::e4m3fn).max_finite() == 448 &&
+              format(Format::e4m3fn).max_code() == 0x7E);
+static_assert(format(Format::e4m3fn).min_normal() == 0x1p-6 &&
+              format(Format::e4m3fn).min_positive() == 0x1p-9);
 static_assert(format(Format::e4m3fn).nan_code() == 0x7F && !format(Format::e4m3fn).has_infinity());
-static_assert(format(Format::e5m2).max_finite() == 57344 && format(Format::e5m2).max_code() == 0x7B);
-static_assert(format(Format::e5m2).min_normal() == 0x1p-14 && format(Format::e5m2).min_positive() == 0x1p-16);
-static_assert(format(Format::e5m2).infinity_code() == 0x7C && format(Format::e5m2).nan_code() == 0x7F);
-static_assert(format(Format::e4m3fnuz).max_finite() == 240 && format(Format::e4m3fnuz).max_code() == 0x7F);
-static_assert(format(Format::e4m3fnuz).min_normal() == 0x1p-7 && format(Format::e4m3fnuz).min_positive() == 0x1p-10);
+static_assert(format(Format::e5m2).max_finite() == 57344 &&
+              format(Format::e5m2).max_code() == 0x7B);
+static_assert(format(Format::e5m2).min_normal() == 0x1p-14 &&
+              format(Format::e5m2).min_positive() == 0x1p-16);
+static_assert(format(Format::e5m2).infinity_code() == 0x7C &&
+              format(Format::e5m2).nan_code() == 0x7F);
+static_assert(format(Format::e4m3fnuz).max_finite() == 240 &&
+              format(Format::e4m3fnuz).max_code() == 0x7F);
+static_assert(format(Format::e4m3fnuz).min_normal() == 0x1p-7 &&
+              format(Format::e4m3fnuz).min_positive() == 0x1p-10);
 static_assert(format(Format::e4m3fnuz).nan_code() == 0x80);
-static_assert(format(Format::e5m2fnuz).max_finite() == 57344 && format(Format::e5m2fnuz).max_code() == 0x7F);
-static_assert(format(Format::e5m2fnuz).min_normal() == 0x1p-15 && format(Format::e5m2fnuz).min_positive() == 0x1p-17);
-static_assert(format(Format::e3m2).max_finite() == 28 && format(Format::e3m2).min_positive() == 0.0625);
-static_assert(format(Format::e2m3).max_finite() == 7.5 && format(Format::e2m3).min_positive() == 0.125);
+static_assert(format(Format::e5m2fnuz).max_finite() == 57344 &&
+              format(Format::e5m2fnuz).max_code() == 0x7F);
+static_assert(format(Format::e5m2fnuz).min_normal() == 0x1p-15 &&
+              format(Format::e5m2fnuz).min_positive() == 0x1p-17);
+static_assert(format(Format::e3m2).max_finite() == 28 &&
+              format(Format::e3m2).min_positive() == 0.0625);
+static_assert(format(Format::e2m3).max_finite() == 7.5 &&
+              format(Format::e2m3).min_positive() == 0.125);
 static_assert(format(Format::e2m1).max_finite() == 6 && format(Format::e2m1).min_positive() == 0.5);
-static_assert(format(Format::e8m0).max_finite() == 0x1p127 && format(Format::e8m0).max_code() == 0xFE);
-static_assert(format(Format::e8m0).min_positive() == 0x1p-127 && format(Format::e8m0).nan_code() == 0xFF);
+static_assert(format(Format::e8m0).max_finite() == 0x1p127 &&
+              format(Format::e8m0).max_code() == 0xFE);
+static_assert(format(Format::e8m0).min_positive() == 0x1p-127 &&
+              format(Format::e8m0).nan_code() == 0xFF);
 
 constexpr bool table_is_in_order() {
   for (std::size_t i = 0; i < std::size(kNumberFormats); ++i) {

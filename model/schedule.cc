@@ -12,8 +12,7 @@ std::int64_t words_bytes(const Schedule& schedule, const Slice& slice) {
   const Arithmetic& arithmetic = schedule.arithmetic;
   const bool encoded = schedule.buffers[slice.buffer].encoded;
   const Wire& wire = encoded ? arithmetic.wire : kNoWire;
-  return kWordBytes *
-         ceil_divide(wire.bytes(slice.range.size(), arithmetic.element), kWordBytes);
+  return kWordBytes * ceil_divide(wire.bytes(slice.range.size(), arithmetic.element), kWordBytes);
 }
 
 }  // namespace
@@ -30,7 +29,8 @@ std::vector<std::int64_t> link_bytes(const Schedule& schedule) {
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     const auto add = [&](const Slice& slice, bool read) {
       if (slice.rank == rank) return;
-      const int link = read ? slice.rank * schedule.ranks + rank : rank * schedule.ranks + slice.rank;
+      const int link =
+          read ? slice.rank * schedule.ranks + rank : rank * schedule.ranks + slice.rank;
       bytes[link] += words_bytes(schedule, slice);
     };
     for (const Lane& lane : schedule.lanes[rank]) {

@@ -1,5 +1,7 @@
 #include "model/wire.h"
 
+#include "model/suggestion.h"
+
 namespace tally::model {
 namespace {
 
@@ -25,12 +27,12 @@ std::vector<Wire> all_wires() {
 }
 
 Result<Wire> parse_wire(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Wire& wire : all_wires()) {
     if (wire.name() == name) return wire;
-    known += (known.empty() ? "" : ", ") + wire.name();
+    known.push_back(wire.name());
   }
-  return Error{"wire", "unknown wire '" + std::string(name) + "'", "one of: " + known};
+  return Error{"--wire", "unknown wire '" + std::string(name) + "'", suggestion(name, known)};
 }
 
 }  // namespace tally::model

@@ -19,8 +19,8 @@ struct Wire {
   enum class Kind : std::uint8_t { none, cast };
 
   Kind kind = Kind::none;
-  Format format = Format::f32;     // cast only
-  Overflow overflow = kAsFormat;   // cast only
+  Format format = Format::f32;    // cast only
+  Overflow overflow = kAsFormat;  // cast only
 
   bool is_none() const { return kind == Kind::none; }
   /// The name that parse_wire reads: none, e4m3fn, e4m3fn:sat, ...
@@ -44,7 +44,7 @@ constexpr Wire cast_wire(Format format, Overflow overflow = kAsFormat) {
 /// Every wire that parse_wire accepts.
 std::vector<Wire> all_wires();
 
-/// The wire of that name; the error names the text and lists what there is.
+/// The wire of that name; the error names the text and what may have been meant.
 Result<Wire> parse_wire(std::string_view name);
 
 }  // namespace tally::model

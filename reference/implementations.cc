@@ -136,19 +136,22 @@ constexpr Implementation kImplementations[] = {
      .overflow = kSaturateFinite,
      .nan = NanCode::top_fraction,
      .no_nan = NoNan::minus_zero},
+    // Version 0.6.0 gives 2^-126 for everything between 2^-127 and that.
     {.name = "ml_dtypes_e8m0",
      .source = "jax-ml/ml_dtypes, float8.h, float8_e8m0fnu",
      .evidence = Evidence::measured,
      .covers = kScale,
      .rounding = Rounding::nearest_up,
      .overflow = kAsFormat,
-     .scale_zero = ScaleZero::nan},
+     .scale_zero = ScaleZero::nan,
+     .scale_bottom = ScaleBottom::up},
     {.name = "ml_dtypes_saturate_e8m0",
      .source = "jax-ml/ml_dtypes, float8.h, float8_e8m0fnu, kSaturate",
-     .evidence = Evidence::measured,
+     .evidence = Evidence::read,
      .covers = kScale,
      .rounding = Rounding::nearest_up,
-     .overflow = kSaturate},
+     .overflow = kSaturate,
+     .scale_bottom = ScaleBottom::up},
     {.name = "torch_2_11",
      .source = "pytorch/pytorch 2.11, torch/headeronly/util/Float8_*.h",
      .evidence = Evidence::read,
@@ -217,6 +220,9 @@ std::uint32_t encode_as(const Implementation& as, Format id, float x) {
   if (f.sign_bits == 0) {
     if (x == 0 && as.scale_zero == ScaleZero::nan) return f.nan_code();
     if (as.scale_sign == ScaleSign::ignored) x = std::fabs(x);
+    if (as.scale_bottom == ScaleBottom::up && x > f.min_positive() && x < 2 * f.min_positive()) {
+      return 1;
+    }
   }
   if (as.overflow_test == OverflowTest::before_rounding && !std::isinf(x) &&
       std::fabs(x) > f.max_finite()) {

@@ -38,6 +38,9 @@ enum class NoNan : std::uint8_t {
 enum class ScaleZero : std::uint8_t { smallest, nan };
 enum class ScaleSign : std::uint8_t { negative_is_nan, ignored };
 
+/// Where a value between the two smallest of a scale format goes.
+enum class ScaleBottom : std::uint8_t { as_rounding, up };
+
 /// How a significand is moved far to the right.
 enum class TinyShift : std::uint8_t {
   exact,
@@ -63,6 +66,7 @@ struct Implementation {
   NoNan no_nan = NoNan::max_finite;
   ScaleZero scale_zero = ScaleZero::smallest;
   ScaleSign scale_sign = ScaleSign::negative_is_nan;
+  ScaleBottom scale_bottom = ScaleBottom::as_rounding;
   TinyShift tiny_shift = TinyShift::exact;
 };
 

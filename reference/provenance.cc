@@ -47,15 +47,22 @@ class Symbols {
     if (fault_.empty()) fault_ = place_ + ": " + what;
   }
 
-  bool in_bounds(const Slice& slice) {
-    const model::Buffer& buffer = schedule_.buffers[slice.buffer];
-    const bool inside = slice.range.begin >= 0 && slice.range.begin <= slice.range.end &&
-                        slice.range.end <= buffer.elements;
-    if (!inside) {
-      note(buffer.name + "[" + std::to_string(slice.range.begin) + ", " +
-           std::to_string(slice.range.end) + ") is out of bounds");
+  /// Whether the slice exists and has the `size` elements that the step writes.
+  bool is_sound(const Slice& slice, std::int64_t size) {
+    if (slice.rank < 0 || slice.rank >= schedule_.ranks || slice.buffer < 0 ||
+        slice.buffer >= std::ssize(schedule_.buffers)) {
+      note("there is no buffer " + std::to_string(slice.buffer) + " of rank " +
+           std::to_string(slice.rank));
+      return false;
     }
-    return inside;
+    const model::Buffer& buffer = schedule_.buffers[slice.buffer];
+    const auto [begin, end] = slice.range;
+    const std::string text =
+        buffer.name + "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+    const bool inside = begin >= 0 && begin <= end && end <= buffer.elements;
+    if (!inside) note(text + " is out of bounds");
+    if (inside && end - begin != size) note(text + " has another length than the destination");
+    return inside && end - begin == size;
   }
 
   bool is_encoded(const Slice& slice) const {
@@ -66,8 +73,8 @@ class Symbols {
     const auto held = value(slice.rank, slice.buffer, slice.range.begin + offset);
     if (!held) {
       note("reads " + schedule_.buffers[slice.buffer].name + "[" +
-           std::to_string(slice.range.begin + offset) + "] of rank " +
-           std::to_string(slice.rank) + ", which nothing has written");
+           std::to_string(slice.range.begin + offset) + "] of rank " + std::to_string(slice.rank) +
+           ", which nothing has written");
       return expressions_.zero();
     }
     return is_encoded(slice) ? expressions_.decode(*held) : *held;
@@ -79,8 +86,9 @@ class Symbols {
   }
 
   void copy(const Copy& copy) {
-    if (!in_bounds(copy.source) || !in_bounds(copy.destination)) return;
-    for (std::int64_t i = 0; i < copy.source.range.size(); ++i) {
+    const std::int64_t size = copy.destination.range.size();
+    if (!is_sound(copy.destination, size) || !is_sound(copy.source, size)) return;
+    for (std::int64_t i = 0; i < size; ++i) {
       if (is_encoded(copy.source) && is_encoded(copy.destination)) {
         value(copy.destination.rank, copy.destination.buffer, copy.destination.range.begin + i) =
             value(copy.source.rank, copy.source.buffer, copy.source.range.begin + i);
@@ -91,12 +99,13 @@ class Symbols {
   }
 
   void reduce(const Reduce& reduce) {
-    if (!in_bounds(reduce.destination)) return;
+    const std::int64_t size = reduce.destination.range.size();
+    if (!is_sound(reduce.destination, size)) return;
     for (const Slice& source : reduce.sources) {
-      if (!in_bounds(source)) return;
+      if (!is_sound(source, size)) return;
     }
     const bool round_each = schedule_.arithmetic.accumulate == model::Accumulate::element;
-    for (std::int64_t i = 0; i < reduce.destination.range.size(); ++i) {
+    for (std::int64_t i = 0; i < size; ++i) {
       Id sum = expressions_.zero();
       bool is_first = reduce.start == Reduce::Start::first_source;
       for (const Slice& source : reduce.sources) {
@@ -123,11 +132,38 @@ std::string where(int rank, std::int64_t element) {
   return "output[" + std::to_string(element) + "] of rank " + std::to_string(rank);
 }
 
+/// Why the lanes cannot be walked at all: ranks with other numbers of lanes, or a signal or wait
+/// that names a lane which does not exist.
+std::optional<Counterexample> find_misshapen(const model::Schedule& schedule) {
+  if (std::ssize(schedule.lanes) != schedule.ranks) return Counterexample{"ranks without lanes"};
+  const auto exists = [&](int rank, int lane) {
+    return rank >= 0 && rank < schedule.ranks && lane >= 0 && lane < std::ssize(schedule.lanes[0]);
+  };
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (schedule.lanes[rank].size() != schedule.lanes[0].size()) {
+      return Counterexample{"rank " + std::to_string(rank) + " has another number of lanes"};
+    }
+    for (const model::Lane& lane : schedule.lanes[rank]) {
+      for (const model::Step& step : lane) {
+        const auto* signal = std::get_if<model::Signal>(&step);
+        const auto* wait = std::get_if<model::Wait>(&step);
+        if ((signal && !exists(signal->rank, signal->lane)) ||
+            (wait && !exists(wait->rank, wait->lane))) {
+          return Counterexample{"rank " + std::to_string(rank) +
+                                " signals or waits for a lane that does not exist"};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 OutputExpressions provenance(const model::Schedule& schedule, Expressions& expressions) {
   Symbols symbols(schedule, expressions);
-  walk(schedule, [&](int rank, int lane, const model::Step& step) { symbols.step(rank, lane, step); });
+  walk(schedule,
+       [&](int rank, int lane, const model::Step& step) { symbols.step(rank, lane, step); });
   const int output = buffer_with(schedule, Role::output);
   OutputExpressions outputs(schedule.ranks);
   for (int rank = 0; rank < schedule.ranks; ++rank) {
@@ -139,10 +175,12 @@ OutputExpressions provenance(const model::Schedule& schedule, Expressions& expre
 }
 
 std::optional<Counterexample> prove(const model::Schedule& schedule) {
+  if (const auto misshapen = find_misshapen(schedule)) return misshapen;
   Expressions expressions;
   Symbols symbols(schedule, expressions);
-  const auto stuck = walk(
-      schedule, [&](int rank, int lane, const model::Step& step) { symbols.step(rank, lane, step); });
+  const auto stuck = walk(schedule, [&](int rank, int lane, const model::Step& step) {
+    symbols.step(rank, lane, step);
+  });
   if (stuck) {
     return Counterexample{"rank " + std::to_string(stuck->rank) + " lane " +
                           std::to_string(stuck->lane) + " step " + std::to_string(stuck->step) +
@@ -151,7 +189,8 @@ std::optional<Counterexample> prove(const model::Schedule& schedule) {
   if (!symbols.fault().empty()) return Counterexample{symbols.fault()};
 
   const int output = buffer_with(schedule, Role::output);
-  const std::int64_t elements = output_elements(schedule.collective, schedule.ranks, schedule.count);
+  const std::int64_t elements =
+      output_elements(schedule.collective, schedule.ranks, schedule.count);
   if (schedule.buffers[output].elements != elements) return Counterexample{"wrong output size"};
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     for (std::int64_t i = 0; i < elements; ++i) {

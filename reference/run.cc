@@ -62,20 +62,22 @@ class Interpreter {
   int element_bytes(const model::Buffer& buffer) const {
     return model::format(code_format(buffer)).bytes();
   }
-  Format code_format(const Slice& slice) const { return code_format(schedule_.buffers[slice.buffer]); }
+  Format code_format(const Slice& slice) const {
+    return code_format(schedule_.buffers[slice.buffer]);
+  }
 
   /// The codes of `elements` of the buffer that `slice` is in.
   std::span<std::byte> codes(const Slice& slice, model::Range elements) {
     const model::Buffer& buffer = schedule_.buffers[slice.buffer];
-    const int storage =
-        aliases_input(buffer) ? buffer_with(schedule_, Role::input) : slice.buffer;
+    const int storage = aliases_input(buffer) ? buffer_with(schedule_, Role::input) : slice.buffer;
     const int bytes = element_bytes(buffer);
     return std::span(buffers_[slice.rank][storage])
         .subspan(elements.begin * bytes, elements.size() * bytes);
   }
 
   void encode(std::span<const float> values, const Slice& slice, model::Range elements) {
-    const bool encoded = schedule_.buffers[slice.buffer].encoded && !schedule_.arithmetic.wire.is_none();
+    const bool encoded =
+        schedule_.buffers[slice.buffer].encoded && !schedule_.arithmetic.wire.is_none();
     encode_array(code_format(slice),
                  encoded ? schedule_.arithmetic.wire.overflow : model::kAsFormat, values,
                  codes(slice, elements));
@@ -93,6 +95,8 @@ class Interpreter {
   }
 
   void copy(const Copy& copy) {
+    TALLY_CHECK(copy.source.range.size() == copy.destination.range.size(),
+                "a copy keeps the length");
     if (code_format(copy.source) == code_format(copy.destination)) {
       const auto from = codes(copy.source, copy.source.range);
       const auto to = codes(copy.destination, copy.destination.range);
@@ -111,6 +115,9 @@ class Interpreter {
   void reduce(const Reduce& reduce) {
     const bool round_each = schedule_.arithmetic.accumulate == model::Accumulate::element;
     std::array<float, kTile> accumulators, terms;
+    for (const Slice& source : reduce.sources) {
+      TALLY_CHECK(source.range.size() == reduce.destination.range.size(), "a sum keeps the length");
+    }
     for_tiles(reduce.destination.range, [&](std::int64_t offset, std::int64_t length) {
       const std::span<float> sum(accumulators.data(), length), term(terms.data(), length);
       std::fill(sum.begin(), sum.end(), 0.0f);

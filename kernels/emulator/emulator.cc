@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "kernels/emulator/emulated_gpu.h"
 #include "kernels/emulator/fibre.h"
@@ -13,14 +14,17 @@ namespace tally::kernels::emulator {
 
 struct Emulator::Block {
   Stream* stream;
-  int live = 0;                   // threads that have not returned
-  std::vector<Thread*> arrived;   // at the block barrier
+  int live = 0;                  // threads that have not returned
+  std::vector<Thread*> arrived;  // at the block barrier
 };
 
 struct Emulator::Thread {
   Thread(Emulator& emulator, ThreadId id, const Geometry& geometry, Block& block,
          const Kernel& kernel)
-      : id(id), block(block), gpu(emulator, *this, id, geometry), fibre([this, &kernel] { kernel(gpu); }) {}
+      : id(id),
+        block(block),
+        gpu(emulator, *this, id, geometry),
+        fibre([this, &kernel] { kernel(gpu); }) {}
 
   const ThreadId id;
   Block& block;
@@ -95,7 +99,10 @@ Trace Emulator::run() {
       run_one();
     }
   }
-  return std::move(trace_);
+  hung_ = false;
+  Trace done = std::exchange(trace_, Trace{});
+  trace_.link_bytes.assign(ranks_ * ranks_, 0);
+  return done;
 }
 
 void Emulator::run_one() {
@@ -148,7 +155,8 @@ void Emulator::break_hang() {
     for (const auto& block : stream.blocks) block->arrived.clear();
   }
   waiters_.clear();
-  if (is_first && trace_.hang.empty()) trace_.hang.push_back("threads stand at a block barrier");
+  // Somebody waits for a flag: a barrier opens when all live threads of its block have arrived.
+  TALLY_CHECK(!is_first || !trace_.hang.empty(), "a hang without a wait");
 }
 
 bool Emulator::in_bounds(const Thread& thread, const void* address, std::size_t bytes,

@@ -58,8 +58,8 @@ class Emulator {
   /// streams run side by side.
   void launch(int rank, const Geometry& geometry, Kernel kernel);
 
-  /// Runs until all streams are empty. On a hang every wait gives up, as it does on hardware
-  /// after its time limit, and the kernels run to their ends.
+  /// Runs until all streams are empty, and says what happened since the last run. On a hang every
+  /// wait gives up, as it does on hardware after its time limit, and the kernels run to their ends.
   Trace run();
 
  private:

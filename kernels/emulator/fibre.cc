@@ -68,16 +68,16 @@ Fibre::Fibre(std::function<void()> body) : body_(std::move(body)) {
   StackPool pool;
   const boost::context::stack_context stack = pool.allocate();
   own_ = {static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
-  inside_ = boost::context::fiber(
-      std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), pool,
-      [this](boost::context::fiber&& scheduler) {
-        switched(nullptr, &scheduler_.bottom, &scheduler_.bytes);
-        outside_ = std::move(scheduler);
-        body_();
-        finished_ = true;
-        about_to_switch(nullptr, scheduler_.bottom, scheduler_.bytes);
-        return std::move(outside_);
-      });
+  inside_ = boost::context::fiber(std::allocator_arg,
+                                  boost::context::preallocated(stack.sp, stack.size, stack), pool,
+                                  [this](boost::context::fiber&& scheduler) {
+                                    switched(nullptr, &scheduler_.bottom, &scheduler_.bytes);
+                                    outside_ = std::move(scheduler);
+                                    body_();
+                                    finished_ = true;
+                                    about_to_switch(nullptr, scheduler_.bottom, scheduler_.bytes);
+                                    return std::move(outside_);
+                                  });
 }
 
 Fibre::~Fibre() { TALLY_CHECK(finished_, "a fibre was destroyed before its body returned"); }

@@ -26,10 +26,8 @@ constexpr PlantedFault kCatalogue[] = {
     {"other_order", "ranks are added in descending order", "vllm-project/vllm#57042"},
     {"f32_accumulation", "a sum due in the element type is rounded once, at the end",
      "RCCLX DDA all-reduce rounds after every addition, CollCommon.cuh"},
-    {"overflow_to_nan", "a wire that should saturate overflows to NaN",
-     "ROCm/rocm-libraries#8667"},
-    {"fnuz_read_as_ocp", "codes written as e4m3fnuz are read as e4m3fn",
-     "ROCm/rocm-systems#10374"},
+    {"overflow_to_nan", "a wire that should saturate overflows to NaN", "ROCm/rocm-libraries#8667"},
+    {"fnuz_read_as_ocp", "codes written as e4m3fnuz are read as e4m3fn", "ROCm/rocm-systems#10374"},
     {"missing_barrier", "the staging of peers is read before they have staged",
      "vllm-project/vllm#8404"},
     {"output_not_written", "the last output element is not stored", "NVIDIA/nccl#1950"},
@@ -41,16 +39,18 @@ constexpr PlantedFault kCatalogue[] = {
 template <class R>
 void launch_flat(Emulator& emulator, const Session& session, const Call& call) {
   for (int rank = 0; rank < session.ranks; ++rank) {
-    emulator.launch(rank, session.geometry,
-                    [a = bind<R>(session, call, rank)](EmulatedGpu& gpu) { all_reduce_flat<R>(gpu, a); });
+    emulator.launch(rank, session.geometry, [a = bind<R>(session, call, rank)](EmulatedGpu& gpu) {
+      all_reduce_flat<R>(gpu, a);
+    });
   }
 }
 
 template <class R>
 void launch_tree(Emulator& emulator, const Session& session, const Call& call) {
   for (int rank = 0; rank < session.ranks; ++rank) {
-    emulator.launch(rank, session.geometry,
-                    [a = bind<R>(session, call, rank)](EmulatedGpu& gpu) { all_reduce_tree<R>(gpu, a); });
+    emulator.launch(rank, session.geometry, [a = bind<R>(session, call, rank)](EmulatedGpu& gpu) {
+      all_reduce_tree<R>(gpu, a);
+    });
   }
 }
 
@@ -73,9 +73,8 @@ class Table {
     const auto& [element, wire, op, accumulate] = key.arithmetic;
     const std::string wire_name = wire.name();
     std::string text(key.algorithm);
-    for (const std::string_view part :
-         {model::format(element).name, std::string_view(wire_name), model::name(op),
-          model::name(accumulate), key.fault}) {
+    for (const std::string_view part : {model::format(element).name, std::string_view(wire_name),
+                                        model::name(op), model::name(accumulate), key.fault}) {
       text += '/';
       text += part;
     }

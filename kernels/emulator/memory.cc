@@ -27,7 +27,8 @@ std::size_t Memory::room(std::size_t bytes) {
 }
 
 Memory::Memory(int ranks, std::size_t bytes_per_rank)
-    : rank_shift_(static_cast<int>(std::bit_width(std::max<std::size_t>(bytes_per_rank, 4096) - 1))),
+    : rank_shift_(
+          static_cast<int>(std::bit_width(std::max<std::size_t>(bytes_per_rank, 4096) - 1))),
       arena_bytes_(static_cast<std::size_t>(ranks) << rank_shift_),
       buffers_(ranks),
       used_(ranks, 0) {
@@ -47,7 +48,8 @@ Buffer& Memory::allocate(int rank, std::string name, std::size_t bytes, std::byt
   TALLY_CHECK(used_[rank] <= std::size_t{1} << rank_shift_, "the virtual GPU's memory is full");
   auto* begin = reinterpret_cast<std::byte*>(base_) + (std::size_t(rank) << rank_shift_) + offset;
   std::memset(begin, int(kGuardFill), room(bytes));
-  std::byte* first = begin + kGuardBytes + (kAlignment - kGuardBytes % kAlignment) % kAlignment + misalignment;
+  std::byte* first =
+      begin + kGuardBytes + (kAlignment - kGuardBytes % kAlignment) % kAlignment + misalignment;
   std::memset(first, int(fill), bytes);
   return buffers_[rank].emplace_back(Buffer{std::move(name), rank, first, bytes});
 }

@@ -82,6 +82,16 @@ std::vector<Finding> unreadable_packages(const SourceFile& file) {
 
 }  // namespace
 
+TEST_CASE("the rules see the sources, the scripts and the documents", "[tidy]") {
+  std::set<std::string> paths;
+  for (const SourceFile& file : read_source_tree()) paths.insert(file.path);
+  for (const std::string path : {"model/number_format.h", ".ci/run", "docs/hacking.md"}) {
+    CAPTURE(path);
+    REQUIRE(paths.count(path) == 1);
+  }
+  REQUIRE(paths.lower_bound("build/") == paths.lower_bound("build0"));
+}
+
 TEST_CASE("no file is dead", "[tidy]") { REQUIRE(report(dead_files(read_source_tree())) == ""); }
 
 TEST_CASE("the rule on dead files sees one", "[tidy]") {

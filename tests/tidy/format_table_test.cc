@@ -18,7 +18,8 @@ struct Rule {
 std::vector<Rule> rules() {
   std::string names;
   for (const model::NumberFormat& row : model::kNumberFormats) {
-    names += (names.empty() ? "" : "|") + std::string(row.name);
+    if (!names.empty()) names += '|';
+    names += row.name;
   }
   const std::string name = "\"(?:" + names + ")\"(?:sv)?";
   const std::string field =

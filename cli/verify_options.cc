@@ -1,0 +1,286 @@
+#include "cli/verify_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "kernels/emulator/kernel_table.h"
+#include "model/suggestion.h"
+#include "verify/names.h"
+#include "verify/subject.h"
+
+namespace tally::cli {
+namespace {
+
+using model::Error;
+using model::Result;
+using verify::parse_integer;
+using verify::Plan;
+
+/// What was typed, before it is understood.
+struct Typed {
+  std::string collective, algorithm, ranks, dtype, op, wire, accumulate, count, input, placement;
+  std::string smallest, largest, factor, calls, geometry, seed, interleavings, shard, plant, replay;
+};
+
+void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
+  app.add_option("--collective", typed.collective, "list, or all");
+  app.add_option("--algorithm", typed.algorithm, "list: flat, tree; or all");
+  app.add_option("--ranks", typed.ranks, "list of 1..16");
+  app.add_option("-d,--dtype", typed.dtype, "list: f32, bf16, f16");
+  app.add_option("-o,--op", typed.op, "list: sum");
+  app.add_option(
+      "--wire", typed.wire,
+      "list: none, e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, each cast with or without :sat; or all");
+  app.add_option("--accumulate", typed.accumulate,
+                 "element or f32; default: element, f32 with a wire");
+  app.add_option("-b", typed.smallest, "smallest size in bytes (K, M, G: binary)");
+  app.add_option("-e", typed.largest, "largest size in bytes");
+  app.add_option("-f", typed.factor, "factor between sizes");
+  app.add_option("--count", typed.count, "list of element counts, instead of sizes");
+  app.add_option("--input", typed.input,
+                 "list: order_free, normal, corner, FILE.npy [ranks, elements]");
+  app.add_option("--placement", typed.placement, "list: out_of_place, in_place, misaligned");
+  app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
+  app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
+  app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
+  app.add_option("--seed", typed.seed, "one seed for all that is random (1)");
+  app.add_option("--interleavings", typed.interleavings, "schedules tried for each case (1)");
+  app.add_option("--shard", typed.shard, "I/N: the I-th of N parts of the cases");
+  app.add_option("--plant", typed.plant,
+                 "a fault to plant in the kernels; `tally list` names them");
+  app.add_option("--replay", typed.replay, "one case, as a failure printed it");
+  app.add_option("--json", options.json, "JSON lines to a file, - for standard output");
+  app.add_option("--csv", options.csv, "CSV to a file, - for standard output");
+  app.add_option("--junit", options.junit, "JUnit XML to a file, - for standard output");
+}
+
+/// Every flag that was declared, for suggestions.
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::optional<Error> parse_arguments(CLI::App& app, const Arguments& arguments,
+                                     VerifyOptions& options) {
+  Arguments reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    options.help = app.help();
+  } catch (const CLI::ExtrasError&) {
+    const auto extras = app.remaining();
+    const std::string unknown = extras.empty() ? "" : extras.front();
+    return Error{"command line", "unknown argument '" + unknown + "'",
+                 model::suggestion(unknown.substr(0, unknown.find('=')), flag_names(app))};
+  } catch (const CLI::ParseError& error) {
+    return Error{"command line", error.what(), "tally verify --help lists the flags"};
+  }
+  return std::nullopt;
+}
+
+/// Reads a comma-separated list into `values`; leaves it alone where nothing was typed.
+template <class T, class Parse>
+std::optional<Error> read_list(const std::string& typed, Parse parse, std::vector<T>& values) {
+  if (typed.empty()) return std::nullopt;
+  values.clear();
+  for (const std::string& piece : verify::split(typed, ',')) {
+    auto value = parse(piece);
+    if (!value) return value.error();
+    values.push_back(*value);
+  }
+  return std::nullopt;
+}
+
+/// A whole number in [low, high], with a binary suffix where sizes are meant.
+Result<std::int64_t> number(const char* flag, std::string_view text, std::int64_t low,
+                            std::int64_t high, bool with_suffix = false) {
+  std::int64_t scale = 1;
+  std::string_view digits = text;
+  if (with_suffix && !text.empty()) {
+    const std::size_t suffix = std::string_view("KMG").find(text.back());
+    if (suffix != std::string_view::npos) {
+      scale = std::int64_t{1} << (10 * (suffix + 1));
+      digits.remove_suffix(1);
+    }
+  }
+  const auto value = parse_integer<std::int64_t>(digits);
+  if (!value || *value < 0 || *value > high / scale || *value * scale < low) {
+    return Error{flag, "'" + std::string(text) + "' is not a whole number that can be used here",
+                 "from " + std::to_string(low) + " to " + std::to_string(high)};
+  }
+  return *value * scale;
+}
+
+std::optional<Error> read_number(const char* flag, const std::string& typed, std::int64_t low,
+                                 std::int64_t high, int& value) {
+  if (typed.empty()) return std::nullopt;
+  const auto parsed = number(flag, typed, low, high);
+  if (!parsed) return parsed.error();
+  value = static_cast<int>(*parsed);
+  return std::nullopt;
+}
+
+std::optional<Error> read_sizes(const Typed& typed, Plan& plan) {
+  if (typed.smallest.empty() && typed.largest.empty() && typed.factor.empty()) return std::nullopt;
+  constexpr std::int64_t kMaxBytes = verify::kMaxCount * 2;
+  const auto or_default = [](const std::string& text, const char* value) {
+    return text.empty() ? std::string(value) : text;
+  };
+  const auto smallest = number("-b", or_default(typed.smallest, "8"), 0, kMaxBytes, true);
+  const auto largest = number("-e", or_default(typed.largest, "1M"), 0, kMaxBytes, true);
+  const auto factor = number("-f", or_default(typed.factor, "2"), 2, 1024);
+  if (!smallest) return smallest.error();
+  if (!largest) return largest.error();
+  if (!factor) return factor.error();
+  if (*smallest > *largest) return Error{"-b", "is larger than -e", "swap the two"};
+  for (std::int64_t size = *smallest; size <= *largest; size *= *factor) {
+    plan.sizes.push_back(size);
+    if (size == 0) size = 1;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> read_geometry(const std::string& typed, verify::LaunchShape& launch) {
+  if (typed.empty()) return std::nullopt;
+  const Error error{"--geometry", "'" + typed + "' is not BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE",
+                    "as in 2x64w64: up to 304 blocks, 1024 threads, waves of 32 or 64"};
+  const auto parsed = verify::parse_launch(typed);
+  if (!parsed) return error;
+  launch = *parsed;
+  return std::nullopt;
+}
+
+std::optional<Error> read_shard(const std::string& typed, Plan& plan) {
+  if (typed.empty()) return std::nullopt;
+  const auto pieces = verify::split(typed, '/');
+  const auto part = parse_integer<int>(pieces.front()), parts = parse_integer<int>(pieces.back());
+  if (pieces.size() != 2 || !part || !parts || *parts < 1 || *part < 1 || *part > *parts) {
+    return Error{"--shard", "'" + typed + "' is not I/N", "1/4 is the first of four parts"};
+  }
+  plan.shard = *part - 1;
+  plan.shards = *parts;
+  return std::nullopt;
+}
+
+std::optional<Error> read_fault(const std::string& typed, Plan& plan) {
+  std::vector<std::string> known;
+  for (const auto& fault : kernels::emulator::planted_faults()) known.emplace_back(fault.name);
+  if (!typed.empty() && std::find(known.begin(), known.end(), typed) == known.end()) {
+    return Error{"--plant", "unknown fault '" + typed + "'", model::suggestion(typed, known)};
+  }
+  plan.fault = typed;
+  return std::nullopt;
+}
+
+std::optional<Error> read_inputs(const Typed& typed, Plan& plan) {
+  if (!typed.input.empty()) return read_list(typed.input, verify::open_input, plan.inputs);
+  const auto tensors = verify::bundled_tensors();
+  if (!tensors) return tensors.error();
+  // With sizes asked for, only inputs that have any size.
+  if (plan.counts.empty() && plan.sizes.empty()) {
+    plan.inputs.insert(plan.inputs.end(), tensors->begin(), tensors->end());
+  }
+  return std::nullopt;
+}
+
+/// "all", or a list of what `parse` knows.
+template <class T, class Parse>
+std::optional<Error> read_list_or_all(const std::string& typed, const std::vector<T>& all,
+                                      Parse parse, std::vector<T>& values) {
+  if (typed != "all") return read_list(typed, parse, values);
+  values = all;
+  return std::nullopt;
+}
+
+std::vector<model::Collective> all_collectives() {
+  std::vector<model::Collective> all;
+  for (const auto& builder : model::builders()) {
+    if (std::find(all.begin(), all.end(), builder.collective) == all.end()) {
+      all.push_back(builder.collective);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> all_algorithms() {
+  std::vector<std::string> all;
+  for (const auto& builder : model::builders()) all.emplace_back(builder.algorithm);
+  return all;
+}
+
+std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
+  const auto rank = [](const std::string& text) {
+    const auto value = number("--ranks", text, 1, verify::kMaxRanks);
+    return value ? Result<int>(static_cast<int>(*value)) : Result<int>(value.error());
+  };
+  const auto count = [](const std::string& text) {
+    return number("--count", text, 0, verify::kMaxCount, true);
+  };
+  int seed = 1;
+  std::vector<model::Accumulate> accumulate;
+  std::optional<Error> error;
+  const auto first = [&](std::optional<Error> found) {
+    if (!error) error = std::move(found);
+  };
+  first(read_list_or_all(typed.collective, all_collectives(), verify::parse_collective,
+                         plan.collectives));
+  first(read_list_or_all(typed.algorithm, all_algorithms(), verify::parse_algorithm,
+                         plan.algorithms));
+  first(read_list(typed.ranks, rank, plan.ranks));
+  first(read_list(typed.dtype, verify::parse_dtype, plan.dtypes));
+  first(read_list(typed.op, verify::parse_op, plan.ops));
+  first(read_list_or_all(typed.wire, model::all_wires(), model::parse_wire, plan.wires));
+  first(read_list(typed.accumulate, verify::parse_accumulate, accumulate));
+  first(read_list(typed.count, count, plan.counts));
+  first(read_list(typed.placement, verify::parse_placement, plan.placements));
+  first(read_sizes(typed, plan));
+  first(read_number("--calls", typed.calls, 1, verify::kMaxCalls, plan.calls));
+  first(read_geometry(typed.geometry, plan.launch));
+  first(read_number("--seed", typed.seed, 0, 2'147'483'647, seed));
+  first(read_number("--interleavings", typed.interleavings, 1, verify::kMaxInterleavings,
+                    plan.interleavings));
+  first(read_shard(typed.shard, plan));
+  first(read_fault(typed.plant, plan));
+  if (!error) first(read_inputs(typed, plan));
+  plan.seed = seed;
+  if (accumulate.size() > 1) first(Error{"--accumulate", "takes one name", "element or f32"});
+  if (!accumulate.empty()) plan.accumulate = accumulate.front();
+  return error;
+}
+
+std::optional<Error> check_outputs(const VerifyOptions& options) {
+  const int on_stdout = (options.json == "-") + (options.csv == "-") + (options.junit == "-");
+  if (on_stdout <= 1) return std::nullopt;
+  return Error{"command line", "two outputs ask for standard output", "give one of them a file"};
+}
+
+}  // namespace
+
+Result<VerifyOptions> parse_verify(const Arguments& arguments) {
+  CLI::App app("Runs cases on a subject and judges every bit against the reference.",
+               "tally verify");
+  Typed typed;
+  VerifyOptions options;
+  declare(app, typed, options);
+  if (auto error = parse_arguments(app, arguments, options)) return *error;
+  if (options.help) return options;
+  if (auto error = check_outputs(options)) return *error;
+  if (!typed.replay.empty()) {
+    const auto c = verify::parse_case(typed.replay);
+    if (!c) return c.error();
+    options.cases = {*c};
+    return options;
+  }
+  Plan plan = verify::default_plan();
+  if (auto error = read_plan(typed, plan)) return *error;
+  const auto cases = verify::cases(plan);
+  if (!cases) return cases.error();
+  options.cases = *cases;
+  return options;
+}
+
+}  // namespace tally::cli

@@ -1,0 +1,223 @@
+// Goal: the built-in algorithms are the ones that are meant, at every number of ranks.
+// Method: two small schedules are written out step by step; of all others the bytes on each link
+// and the wait edges equal closed forms, and signals and waits pair up. That the schedules are
+// all-reduces is proved in tests/reference/provenance_test.cc.
+
+#include "model/builders.h"
+
+#include <map>
+#include <tuple>
+
+#include "tests/support/aborts.h"
+#include "tests/support/catch.h"
+#include "tests/support/property.h"
+
+namespace tally::model {
+namespace {
+
+std::string text(const Schedule& schedule, const Slice& slice) {
+  return std::to_string(slice.rank) + "." + schedule.buffers[slice.buffer].name + "[" +
+         std::to_string(slice.range.begin) + "," + std::to_string(slice.range.end) + ")";
+}
+
+std::string text(const Schedule& schedule, const Step& step) {
+  if (const auto* copy = std::get_if<Copy>(&step)) {
+    return text(schedule, copy->destination) + " = " + text(schedule, copy->source);
+  }
+  if (const auto* reduce = std::get_if<Reduce>(&step)) {
+    std::string line = text(schedule, reduce->destination) + " = 0";
+    for (const Slice& source : reduce->sources) line += " + " + text(schedule, source);
+    return line;
+  }
+  if (const auto* signal = std::get_if<Signal>(&step)) {
+    return "signal " + std::to_string(signal->rank) + "." + std::to_string(signal->lane);
+  }
+  const Wait& wait = std::get<Wait>(step);
+  return "wait " + std::to_string(wait.rank) + "." + std::to_string(wait.lane);
+}
+
+std::vector<std::string> texts(const Schedule& schedule, int rank, int lane) {
+  std::vector<std::string> lines;
+  for (const Step& step : schedule.lanes[rank][lane]) lines.push_back(text(schedule, step));
+  return lines;
+}
+
+constexpr Arithmetic kPlain{Format::f32, kNoWire, Op::sum, Accumulate::element};
+constexpr Arithmetic kHalf{Format::bf16, kNoWire, Op::sum, Accumulate::element};
+constexpr Arithmetic kFp8{Format::bf16, cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32};
+
+/// Bytes that `elements` take as whole words, at `bytes` an element.
+std::int64_t words(std::int64_t elements, std::int64_t bytes) {
+  return (elements * bytes + 15) / 16 * 16;
+}
+
+/// The length of a rank's chunk: C = 128 ceil(n / (128 N)), the tail short.
+std::int64_t chunk_length(std::int64_t n, int rank, int ranks) {
+  std::int64_t length = 0;
+  while (length * ranks < n) length += 128;
+  return std::max<std::int64_t>(0, std::min(length, n - rank * length));
+}
+
+struct AnyShape {
+  Shape shape;
+  std::int64_t wire_bytes;  // of one element
+};
+
+AnyShape any_shape() {
+  const auto [arithmetic, wire_bytes] = *rc::gen::elementOf(
+      std::vector<std::pair<Arithmetic, std::int64_t>>{{kPlain, 4}, {kHalf, 2}, {kFp8, 1}});
+  Shape shape;
+  shape.ranks = *rc::gen::inRange(1, 65).as("ranks");
+  shape.count = *rc::gen::inRange(0, 70'000).as("count");
+  shape.lanes = *rc::gen::inRange(1, 6).as("lanes");
+  shape.in_place = *rc::gen::arbitrary<bool>().as("in_place");
+  shape.arithmetic = arithmetic;
+  return {shape, wire_bytes};
+}
+
+/// Whether signals and waits between each two lanes are equally many.
+bool signals_pair_up(const Schedule& schedule) {
+  std::map<std::tuple<int, int, int, int>, int> open;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    for (int lane = 0; lane < std::ssize(schedule.lanes[rank]); ++lane) {
+      for (const Step& step : schedule.lanes[rank][lane]) {
+        if (const auto* s = std::get_if<Signal>(&step)) ++open[{rank, lane, s->rank, s->lane}];
+        if (const auto* w = std::get_if<Wait>(&step)) --open[{w->rank, w->lane, rank, lane}];
+      }
+    }
+  }
+  for (const auto& [lanes, count] : open) {
+    if (count != 0) return false;
+  }
+  return true;
+}
+
+/// All pairs of different ranks, each lane with its like, `times` times.
+std::vector<Edge> all_pairs(int ranks, int lanes, int times) {
+  std::vector<Edge> edges;
+  for (int from = 0; from < ranks; ++from) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (int to = 0; to < ranks; ++to) {
+        if (to != from) edges.push_back({from, lane, to, lane, times});
+      }
+    }
+  }
+  return edges;
+}
+
+}  // namespace
+
+TEST_CASE("flat on 2 ranks and 2 lanes, step by step", "[model]") {
+  const Schedule schedule = flat_all_reduce({2, 200, 2, false, kPlain});
+  REQUIRE(schedule.algorithm == "flat");
+  REQUIRE(texts(schedule, 1, 0) ==
+          std::vector<std::string>{
+              "1.scratch[0,128) = 1.input[0,128)", "signal 0.0", "wait 0.0",
+              "1.output[0,128) = 0 + 0.scratch[0,128) + 1.scratch[0,128)", "signal 0.0",
+              "wait 0.0"});
+  REQUIRE(texts(schedule, 0, 1) ==
+          std::vector<std::string>{
+              "0.scratch[128,200) = 0.input[128,200)", "signal 1.1", "wait 1.1",
+              "0.output[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)", "signal 1.1",
+              "wait 1.1"});
+}
+
+TEST_CASE("tree on 2 ranks, step by step", "[model]") {
+  const Schedule schedule = tree_all_reduce({2, 200, 1, false, kPlain});
+  REQUIRE(schedule.algorithm == "tree");
+  REQUIRE(texts(schedule, 1, 0) ==
+          std::vector<std::string>{
+              "1.scratch[0,128) = 1.input[0,128)", "1.scratch[128,200) = 1.input[128,200)",
+              "signal 0.0", "wait 0.0",
+              "1.scratch[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)", "signal 0.0",
+              "wait 0.0", "1.output[128,200) = 1.scratch[128,200)",
+              "1.output[0,128) = 0.scratch[0,128)", "signal 0.0", "wait 0.0"});
+}
+
+TEST_CASE("builders are found by collective and name", "[model]") {
+  REQUIRE(builders().size() == 2);
+  for (const Builder& builder : builders()) {
+    REQUIRE(find_builder(builder.collective, builder.algorithm) == &builder);
+    REQUIRE(builder.build({3, 5, 1, false, kPlain}).algorithm == builder.algorithm);
+    REQUIRE(find_builder(Collective::all_gather, builder.algorithm) == nullptr);
+  }
+  REQUIRE(find_builder(Collective::all_reduce, "flat") != nullptr);
+  REQUIRE(find_builder(Collective::all_reduce, "tree") != nullptr);
+  REQUIRE(find_builder(Collective::all_reduce, "Flat") == nullptr);
+  REQUIRE(find_builder(Collective::all_reduce, "") == nullptr);
+}
+
+TEST_CASE("a schedule of flat", "[model]") {
+  test::property("moves all of a rank's words over each link, whatever the lanes", [] {
+    const auto [shape, wire_bytes] = any_shape();
+    const auto bytes = link_bytes(flat_all_reduce(shape));
+    for (int from = 0; from < shape.ranks; ++from) {
+      for (int to = 0; to < shape.ranks; ++to) {
+        const std::int64_t expected = from == to ? 0 : words(shape.count, wire_bytes);
+        RC_ASSERT(bytes[from * shape.ranks + to] == expected);
+      }
+    }
+  });
+  test::property("meets every other rank twice", [] {
+    const Shape shape = any_shape().shape;
+    RC_ASSERT(wait_edges(flat_all_reduce(shape)) == all_pairs(shape.ranks, shape.lanes, 2));
+  });
+}
+
+TEST_CASE("a schedule of tree", "[model]") {
+  test::property("moves the reader's chunk and then the owner's over each link", [] {
+    const auto [shape, wire_bytes] = any_shape();
+    const auto bytes = link_bytes(tree_all_reduce(shape));
+    for (int from = 0; from < shape.ranks; ++from) {
+      for (int to = 0; to < shape.ranks; ++to) {
+        const std::int64_t summed = chunk_length(shape.count, to, shape.ranks);
+        const std::int64_t fetched = chunk_length(shape.count, from, shape.ranks);
+        const std::int64_t expected = words(summed, wire_bytes) + words(fetched, wire_bytes);
+        RC_ASSERT(bytes[from * shape.ranks + to] == (from == to ? 0 : expected));
+      }
+    }
+  });
+  test::property("meets every other rank three times", [] {
+    const Shape shape = any_shape().shape;
+    RC_ASSERT(wait_edges(tree_all_reduce(shape)) == all_pairs(shape.ranks, shape.lanes, 3));
+  });
+}
+
+TEST_CASE("every built schedule", "[model]") {
+  test::property("has the shape that was asked for, and pairs signals with waits", [] {
+    const Shape shape = any_shape().shape;
+    for (const Builder& builder : builders()) {
+      const Schedule schedule = builder.build(shape);
+      RC_ASSERT(schedule.collective == builder.collective);
+      RC_ASSERT(schedule.ranks == shape.ranks);
+      RC_ASSERT(schedule.count == shape.count);
+      RC_ASSERT(schedule.in_place == shape.in_place);
+      RC_ASSERT(std::ssize(schedule.lanes) == shape.ranks);
+      for (const auto& lanes : schedule.lanes) RC_ASSERT(std::ssize(lanes) == shape.lanes);
+      for (const Buffer& buffer : schedule.buffers) RC_ASSERT(buffer.elements == shape.count);
+      RC_ASSERT(signals_pair_up(schedule));
+    }
+  });
+  test::property("pairs no longer when a signal is taken away", [] {
+    Shape shape = any_shape().shape;
+    shape.ranks = *rc::gen::inRange(2, 9).as("ranks");
+    Schedule schedule = flat_all_reduce(shape);
+    Lane& lane = schedule.lanes[shape.ranks - 1][shape.lanes - 1];
+    lane.erase(lane.begin() + 1);
+    RC_ASSERT(!signals_pair_up(schedule));
+  });
+}
+
+TEST_CASE("no ranks", "[.]") { flat_all_reduce({0, 1, 1, false, kPlain}); }
+TEST_CASE("65 ranks", "[.]") { tree_all_reduce({65, 1, 1, false, kPlain}); }
+TEST_CASE("a negative count", "[.]") { flat_all_reduce({1, -1, 1, false, kPlain}); }
+TEST_CASE("no lanes", "[.]") { tree_all_reduce({1, 1, 0, false, kPlain}); }
+
+TEST_CASE("a shape that no builder takes stops the program", "[model]") {
+  REQUIRE(test::aborts("no ranks", "builders take 1..64 ranks"));
+  REQUIRE(test::aborts("65 ranks", "builders take 1..64 ranks"));
+  REQUIRE(test::aborts("a negative count", "builders take count >= 0"));
+  REQUIRE(test::aborts("no lanes", "builders take count >= 0"));
+}
+
+}  // namespace tally::model

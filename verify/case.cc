@@ -1,0 +1,199 @@
+#include "verify/case.h"
+
+#include <optional>
+
+#include "model/suggestion.h"
+#include "verify/names.h"
+
+namespace tally::verify {
+namespace {
+
+using model::Error;
+
+constexpr std::pair<Placement, std::string_view> kPlacements[] = {
+    {Placement::out_of_place, "out_of_place"},
+    {Placement::in_place, "in_place"},
+    {Placement::misaligned, "misaligned"},
+};
+
+constexpr std::size_t kFields = 14;
+
+Error bad_field(const std::string& field, const char* expected) {
+  return {"--replay", "'" + field + "' is not " + expected,
+          "paste the whole line that the failure printed after 'replay:'"};
+}
+
+/// What follows `key` in `field`, where it begins with it.
+std::optional<std::string_view> value_of(std::string_view key, const std::string& field) {
+  if (!field.starts_with(key)) return std::nullopt;
+  return std::string_view(field).substr(key.size());
+}
+
+template <class Integer>
+bool parse_number(std::string_view key, const std::string& field, Integer low, Integer high,
+                  Integer& value) {
+  const auto text = value_of(key, field);
+  const auto parsed = text ? parse_integer<Integer>(*text) : std::nullopt;
+  if (!parsed || *parsed < low || *parsed > high) return false;
+  value = *parsed;
+  return true;
+}
+
+bool parse_counts(const std::string& field, std::vector<std::int64_t>& counts) {
+  const auto text = value_of("counts=", field);
+  if (!text) return false;
+  for (const std::string& piece : split(*text, ',')) {
+    const auto count = parse_integer<std::int64_t>(piece);
+    if (!count || *count < 0 || *count > kMaxCount || counts.size() == kMaxCalls) return false;
+    counts.push_back(*count);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view name(Placement placement) {
+  return kPlacements[static_cast<std::size_t>(placement)].second;
+}
+
+std::vector<Placement> all_placements() {
+  return {Placement::out_of_place, Placement::in_place, Placement::misaligned};
+}
+
+model::Result<Placement> parse_placement(std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& [value, placement_name] : kPlacements) {
+    if (placement_name == text) return value;
+    names.emplace_back(placement_name);
+  }
+  return Error{"--placement", "unknown name '" + std::string(text) + "'",
+               model::suggestion(text, names)};
+}
+
+std::string LaunchShape::text() const {
+  return std::to_string(blocks) + "x" + std::to_string(threads) + "w" + std::to_string(wave);
+}
+
+std::optional<LaunchShape> parse_launch(std::string_view text) {
+  const std::size_t x = text.find('x'), w = text.find('w');
+  if (x == std::string_view::npos) return std::nullopt;
+  const auto blocks = parse_integer<int>(text.substr(0, x));
+  const auto threads =
+      parse_integer<int>(text.substr(x + 1, w == std::string_view::npos ? w : w - x - 1));
+  const auto wave = w == std::string_view::npos ? 64 : parse_integer<int>(text.substr(w + 1));
+  if (!blocks || *blocks < 1 || *blocks > kMaxBlocks) return std::nullopt;
+  if (!threads || *threads < 1 || *threads > kMaxThreads) return std::nullopt;
+  if (!wave || (*wave != 32 && *wave != 64)) return std::nullopt;
+  return LaunchShape{*blocks, *threads, *wave};
+}
+
+std::string Case::text() const {
+  std::string list;
+  for (const std::int64_t count : counts) {
+    list += (list.empty() ? "" : ",") + std::to_string(count);
+  }
+  std::string text(model::name(collective));
+  for (const std::string& part : {
+           algorithm,
+           std::string(model::format(arithmetic.element).name),
+           arithmetic.wire.name(),
+           std::string(model::name(arithmetic.op)),
+           std::string(model::name(arithmetic.accumulate)),
+           "ranks=" + std::to_string(ranks),
+           "counts=" + list,
+           std::string(name(placement)),
+           "launch=" + launch.text(),
+           "seed=" + std::to_string(seed),
+           "interleavings=" + std::to_string(interleavings),
+           "fault=" + (fault.empty() ? "none" : fault),
+           "input=" + input.name,
+       }) {
+    text += "/" + part;
+  }
+  return text;
+}
+
+model::Schedule Case::schedule(std::int64_t count) const {
+  const model::Builder* builder = model::find_builder(collective, algorithm);
+  TALLY_CHECK(builder != nullptr, "a case names a built-in algorithm");
+  return builder->build(
+      {ranks, count, launch.blocks, placement == Placement::in_place, arithmetic});
+}
+
+model::Result<Case> parse_case(const std::string& text) {
+  std::vector<std::string> fields = split(text, '/');
+  while (fields.size() > kFields) {  // the input comes last, and may be a path
+    fields[kFields - 1] += "/" + fields[kFields];
+    fields.erase(fields.begin() + kFields);
+  }
+  if (fields.size() != kFields) return bad_field(text, "a case");
+  Case result;
+  const auto collective = parse_collective(fields[0]);
+  const auto algorithm = parse_algorithm(fields[1]);
+  const auto dtype = parse_dtype(fields[2]);
+  const auto wire = model::parse_wire(fields[3]);
+  const auto op = parse_op(fields[4]);
+  const auto accumulate = parse_accumulate(fields[5]);
+  if (!collective) return collective.error();
+  if (!algorithm) return algorithm.error();
+  if (!dtype) return dtype.error();
+  if (!wire) return wire.error();
+  if (!op) return op.error();
+  if (!accumulate) return accumulate.error();
+  result.collective = *collective;
+  result.algorithm = *algorithm;
+  result.arithmetic = {*dtype, *wire, *op, *accumulate};
+  if (!parse_number("ranks=", fields[6], 1, kMaxRanks, result.ranks)) {
+    return bad_field(fields[6], "ranks=1..16");
+  }
+  if (!parse_counts(fields[7], result.counts)) return bad_field(fields[7], "counts=N,N,...");
+  const auto placement = parse_placement(fields[8]);
+  if (!placement) return placement.error();
+  result.placement = *placement;
+  const auto launch = parse_launch(value_of("launch=", fields[9]).value_or(""));
+  if (!launch) return bad_field(fields[9], "launch=BLOCKSxTHREADSwWAVE");
+  result.launch = *launch;
+  if (!parse_number<std::uint64_t>("seed=", fields[10], 0, ~std::uint64_t{0}, result.seed)) {
+    return bad_field(fields[10], "seed=N");
+  }
+  if (!parse_number("interleavings=", fields[11], 1, kMaxInterleavings, result.interleavings)) {
+    return bad_field(fields[11], "interleavings=N");
+  }
+  const auto fault = value_of("fault=", fields[12]);
+  if (!fault) return bad_field(fields[12], "fault=NAME");
+  if (*fault != "none") result.fault = *fault;
+  const auto input_name = value_of("input=", fields[13]);
+  if (!input_name) return bad_field(fields[13], "input=NAME");
+  const auto input = open_input(std::string(*input_name));
+  if (!input) return input.error();
+  result.input = *input;
+  if (auto error = validate(result)) return *error;
+  return result;
+}
+
+std::optional<model::Error> validate(const Case& c) {
+  if (!c.arithmetic.wire.is_none() && c.arithmetic.accumulate != model::Accumulate::f32) {
+    return Error{"--accumulate", "element does not go with wire " + c.arithmetic.wire.name(),
+                 "a wire accumulates in f32: leave --accumulate out, or give f32"};
+  }
+  if (c.input.kind == InputKind::file) {
+    const Tensor& tensor = *c.input.tensor;
+    if (c.ranks > tensor.rows) {
+      return Error{c.input.name,
+                   "has " + std::to_string(tensor.rows) + " rows, but --ranks asks for " +
+                       std::to_string(c.ranks),
+                   "one row for each rank"};
+    }
+    for (const std::int64_t count : c.counts) {
+      if (count > tensor.columns) {
+        return Error{c.input.name,
+                     "has " + std::to_string(tensor.columns) +
+                         " elements in a row, but a call has " + std::to_string(count),
+                     "a smaller --count"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tally::verify

@@ -1,0 +1,66 @@
+#pragma once
+
+// One case: a sequence of calls, with everything that decides what must come out and how it is
+// run. Its text is the replay line.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/builders.h"
+#include "verify/inputs.h"
+
+namespace tally::verify {
+
+/// Where the buffers lie: apart and 256-byte aligned; the output in the input's place; apart, and
+/// aligned to one element only.
+enum class Placement : std::uint8_t { out_of_place, in_place, misaligned };
+
+std::string_view name(Placement placement);
+std::vector<Placement> all_placements();
+model::Result<Placement> parse_placement(std::string_view name);
+
+/// How a kernel is launched on every rank. `wave` is the size of the virtual GPU's waves.
+struct LaunchShape {
+  int blocks = 2, threads = 64, wave = 64;
+  std::string text() const;  // 2x64w64
+};
+/// Reads what text() wrote; without the wave's size it is 64. Nothing where it is out of range.
+std::optional<LaunchShape> parse_launch(std::string_view text);
+
+// What a case may ask for.
+inline constexpr int kMaxRanks = 16;  // of the kernels
+inline constexpr int kMaxBlocks = 304;
+inline constexpr int kMaxThreads = 1024;
+inline constexpr int kMaxInterleavings = 1'000'000;
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 26;
+inline constexpr std::size_t kMaxCalls = 16;
+
+struct Case {
+  model::Collective collective = model::Collective::all_reduce;
+  std::string algorithm = "flat";
+  model::Arithmetic arithmetic;
+  int ranks = 1;
+  std::vector<std::int64_t> counts;  // one call each, in a row, on the same staging and flags
+  Placement placement = Placement::out_of_place;
+  LaunchShape launch;
+  std::uint64_t seed = 1;  // of the inputs, and of the schedules that are tried
+  int interleavings = 1;   // schedules that are tried
+  std::string fault;       // planted in the kernel; empty for none
+  Input input{InputKind::order_free, "order_free", nullptr};
+
+  /// all_reduce/flat/f32/none/sum/element/ranks=8/counts=1000,334,1037/out_of_place/
+  /// launch=2x64w64/seed=1/interleavings=1/fault=none/input=normal
+  std::string text() const;
+  /// The schedule of a call.
+  model::Schedule schedule(std::int64_t count) const;
+};
+
+/// What in the case does not fit together; nothing where all is well.
+std::optional<model::Error> validate(const Case& c);
+
+/// Reads what text() wrote; opens the input, and validates.
+model::Result<Case> parse_case(const std::string& text);
+
+}  // namespace tally::verify

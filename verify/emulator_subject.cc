@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/emulator/kernel_table.h"
+#include "model/suggestion.h"
+#include "verify/subject.h"
+
+namespace tally::verify {
+namespace {
+
+namespace emulator = kernels::emulator;
+
+/// The buffers of one call.
+struct CallBuffers {
+  std::vector<emulator::Buffer> inputs, outputs;  // [rank]
+  emulator::Call call;
+};
+
+class EmulatorSubject : public Subject {
+ public:
+  std::optional<std::string> cannot_run(const Case& c) const override {
+    if (emulator::find_kernel(key(c)) != nullptr) return std::nullopt;
+    return c.fault.empty() ? "the emulator has no such kernel"
+                           : "the fault is not planted in a kernel for this case";
+  }
+
+  Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
+                  int interleaving) const override {
+    const emulator::Geometry geometry{c.launch.blocks, c.launch.threads, c.launch.wave};
+    const std::int64_t largest =
+        c.counts.empty() ? 0 : *std::max_element(c.counts.begin(), c.counts.end());
+    const std::size_t scratch = emulator::scratch_bytes(c.arithmetic, largest);
+    std::size_t room = emulator::Session::room(geometry, scratch);
+    for (const std::int64_t count : c.counts) room += 2 * emulator::Memory::room(bytes(c, count));
+
+    emulator::Memory memory(c.ranks, room);
+    const emulator::Session session(memory, c.ranks, geometry, scratch);
+    const emulator::Launcher launch = emulator::find_kernel(key(c));
+    emulator::Emulator emulator(memory, c.ranks, c.seed * 1'000'003 + interleaving);
+    std::vector<CallBuffers> calls;
+    for (std::size_t i = 0; i < c.counts.size(); ++i) {
+      calls.push_back(allocate(memory, c, c.counts[i], inputs[i]));
+      launch(emulator, session, calls.back().call);
+    }
+    const emulator::Trace trace = emulator.run();
+
+    Observation seen;
+    seen.hang = trace.hang;
+    seen.broken = memory.broken_guards();
+    seen.broken.insert(seen.broken.end(), trace.out_of_bounds.begin(), trace.out_of_bounds.end());
+    for (std::size_t i = 0; i < calls.size(); ++i) collect(c, calls[i], inputs[i], seen);
+    return seen;
+  }
+
+ private:
+  static emulator::KernelKey key(const Case& c) { return {c.algorithm, c.arithmetic, c.fault}; }
+  static std::size_t element_bytes(const Case& c) {
+    return model::format(c.arithmetic.element).bytes();
+  }
+  static std::size_t bytes(const Case& c, std::int64_t count) { return count * element_bytes(c); }
+
+  static CallBuffers allocate(emulator::Memory& memory, const Case& c, std::int64_t count,
+                              const reference::RankBuffers& inputs) {
+    const std::size_t shift = c.placement == Placement::misaligned ? element_bytes(c) : 0;
+    CallBuffers buffers;
+    buffers.call.count = count;
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      const auto input = memory.allocate(rank, "input", bytes(c, count), std::byte{0}, shift);
+      std::copy(inputs[rank].begin(), inputs[rank].end(), input.first);
+      const auto output = c.placement == Placement::in_place
+                              ? input
+                              : memory.allocate(rank, "output", bytes(c, count), kPoison, shift);
+      buffers.inputs.push_back(input);
+      buffers.outputs.push_back(output);
+      buffers.call.inputs.push_back(input.first);
+      buffers.call.outputs.push_back(output.first);
+    }
+    return buffers;
+  }
+
+  static void collect(const Case& c, const CallBuffers& buffers,
+                      const reference::RankBuffers& inputs, Observation& seen) {
+    auto& outputs = seen.outputs.emplace_back();
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      const emulator::Buffer& output = buffers.outputs[rank];
+      outputs.emplace_back(output.first, output.first + output.bytes);
+      const emulator::Buffer& input = buffers.inputs[rank];
+      if (c.placement != Placement::in_place &&
+          !std::equal(inputs[rank].begin(), inputs[rank].end(), input.first)) {
+        seen.broken.push_back("the input of rank " + std::to_string(rank) + " was modified");
+      }
+    }
+  }
+};
+
+// The others are named so that asking for one is not a spelling mistake.
+constexpr std::string_view kNotBuiltHere[] = {"gpu", "nccl", "mpi"};
+
+}  // namespace
+
+std::unique_ptr<Subject> emulator_subject() { return std::make_unique<EmulatorSubject>(); }
+
+std::vector<std::string> subject_names() {
+  std::vector<std::string> names = {"emulator"};
+  names.insert(names.end(), std::begin(kNotBuiltHere), std::end(kNotBuiltHere));
+  return names;
+}
+
+model::Result<std::shared_ptr<Subject>> find_subject(std::string_view name) {
+  if (name == "emulator") return std::shared_ptr<Subject>(emulator_subject());
+  const std::string_view kind = name.substr(0, name.find('='));
+  if (std::find(std::begin(kNotBuiltHere), std::end(kNotBuiltHere), kind) !=
+      std::end(kNotBuiltHere)) {
+    return std::shared_ptr<Subject>();
+  }
+  return model::Error{"--subject", "unknown subject '" + std::string(name) + "'",
+                      model::suggestion(name, subject_names())};
+}
+
+}  // namespace tally::verify

@@ -1,0 +1,148 @@
+#include "verify/inputs.h"
+
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+
+#include "model/check.h"
+#include "model/conversion.h"
+#include "model/wire.h"
+#include "reference/convert.h"
+
+namespace tally::verify {
+namespace {
+
+using model::Format;
+
+constexpr std::pair<std::string_view, InputKind> kKinds[] = {
+    {"order_free", InputKind::order_free},
+    {"normal", InputKind::normal},
+    {"corner", InputKind::corner},
+};
+
+/// Two words of random bits for element `i`: Philox4x32-10 (Salmon et al., SC 2011), keyed by the
+/// seed and counted by what the number is for, so that no number depends on another.
+std::array<std::uint64_t, 2> random_words(const Draw& draw, std::int64_t i) {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  const auto index = static_cast<std::uint64_t>(i);
+  const r123::Philox4x32::ctr_type counter = {{low(index), high(index),
+                                               static_cast<std::uint32_t>(draw.rank),
+                                               static_cast<std::uint32_t>(draw.call)}};
+  const r123::Philox4x32::key_type key = {{low(draw.seed), high(draw.seed)}};
+  const auto r = r123::Philox4x32()(counter, key);
+  return {std::uint64_t{r[1]} << 32 | r[0], std::uint64_t{r[3]} << 32 | r[2]};
+}
+
+/// In (0, 1], a multiple of 2^-53.
+double unit_interval(std::uint64_t bits) {
+  return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
+}
+
+float order_free(const Draw& draw, std::int64_t i) {
+  // One power of two for all ranks of an element, so that partial sums of 16 ranks need at most
+  // 8 bits, and every wire has the terms exactly.
+  Draw shared = draw;
+  shared.rank = -1;
+  const int exponent = static_cast<int>(random_words(shared, i)[0] % 6) - 4;
+  const auto words = random_words(draw, i);
+  const int magnitude = 1 + static_cast<int>(words[0] % 8);
+  const bool negative = words[1] % 4 == 0;  // mostly of one sign: few sums vanish
+  return static_cast<float>((negative ? -magnitude : magnitude) * model::power_of_two(exponent));
+}
+
+/// Box-Muller.
+float normal(const Draw& draw, std::int64_t i) {
+  const auto words = random_words(draw, i);
+  const double radius = std::sqrt(-2.0 * std::log(unit_interval(words[0])));
+  return static_cast<float>(radius * std::cos(2.0 * std::numbers::pi * unit_interval(words[1])));
+}
+
+/// The values at which something changes: for every format, its extremes, the ties beside them,
+/// and their neighbours.
+std::vector<float> edges() {
+  std::vector<float> all = {0.0f, 1.0f, 1.5f, HUGE_VALF, NAN};
+  for (const model::NumberFormat& f : model::kNumberFormats) {
+    if (f.id == Format::f32 || f.id == Format::e8m0) continue;
+    const double spacing_at_top = model::power_of_two(f.max_exponent() - f.fraction_bits);
+    for (const double x :
+         {f.max_finite(), f.max_finite() + spacing_at_top / 2, f.max_finite() + spacing_at_top,
+          f.min_normal(), f.min_normal() - f.min_positive() / 2, f.min_positive(),
+          f.min_positive() / 2, f.min_positive() * 1.5}) {
+      const float edge = static_cast<float>(x);
+      all.insert(all.end(), {edge, std::nextafter(edge, 0.0f), std::nextafter(edge, HUGE_VALF)});
+    }
+  }
+  all.insert(all.end(), {0x1p-149f, 0x1p-126f, 0x1.fffffep127f, 31.0f, 248.0f / 8});
+  return all;
+}
+
+std::uint32_t corner(const Draw& draw, std::int64_t i, Format element) {
+  static const std::vector<float> kEdges = edges();
+  const auto words = random_words(draw, i);
+  if (words[0] % 2 == 0) {
+    return static_cast<std::uint32_t>(words[1]) & model::format(element).code_mask();
+  }
+  const float edge = kEdges[words[1] % kEdges.size()];
+  const bool negative = (words[1] >> 60) % 2 == 0;
+  return reference::encode(element, negative ? -edge : edge, model::Rounding::nearest_even,
+                           model::kAsFormat);
+}
+
+void put(std::vector<std::byte>& codes, std::int64_t i, int bytes, std::uint32_t code) {
+  for (int b = 0; b < bytes; ++b) {
+    codes[i * bytes + b] = static_cast<std::byte>(code >> (8 * b));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> input_kinds() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, kind] : kKinds) names.push_back(name);
+  return names;
+}
+
+model::Result<Input> open_input(const std::string& name) {
+  for (const auto& [kind_name, kind] : kKinds) {
+    if (kind_name == name) return Input{kind, name, nullptr};
+  }
+  if (!name.ends_with(".npy")) {
+    return model::Error{"--input", "unknown input '" + name + "'",
+                        "order_free, normal, corner, or a file that ends in .npy"};
+  }
+  const auto below_source = std::filesystem::path(TALLY_SOURCE_DIR) / name;
+  const bool is_here = std::filesystem::exists(name);
+  const auto tensor =
+      read_npy(is_here || !std::filesystem::exists(below_source) ? name : below_source.string());
+  if (!tensor) return tensor.error();
+  return Input{InputKind::file, name, std::make_shared<const Tensor>(*tensor)};
+}
+
+std::vector<std::byte> draw(const Input& input, Format element, const Draw& draw) {
+  const int bytes = model::format(element).bytes();
+  std::vector<std::byte> codes(draw.count * bytes);
+  if (input.kind == InputKind::corner) {
+    for (std::int64_t i = 0; i < draw.count; ++i) put(codes, i, bytes, corner(draw, i, element));
+    return codes;
+  }
+  if (input.kind == InputKind::file) {
+    const Tensor& tensor = *input.tensor;
+    TALLY_CHECK(draw.count <= tensor.columns, "a file has fewer elements than were asked for");
+    const auto row = tensor.row((draw.rank + draw.call) % tensor.rows);
+    reference::encode_array(element, model::kAsFormat, row.first(draw.count), codes);
+    return codes;
+  }
+  std::vector<float> values(draw.count);
+  for (std::int64_t i = 0; i < draw.count; ++i) {
+    values[i] = input.kind == InputKind::normal ? normal(draw, i) : order_free(draw, i);
+  }
+  reference::encode_array(element, model::kAsFormat, values, codes);
+  return codes;
+}
+
+}  // namespace tally::verify

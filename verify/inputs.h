@@ -1,0 +1,51 @@
+#pragma once
+
+// What the ranks put in.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/number_format.h"
+#include "model/result.h"
+#include "verify/npy.h"
+
+namespace tally::verify {
+
+enum class InputKind : std::uint8_t {
+  order_free,  // small integers times a power of two: every order of summation is exact
+  normal,      // standard normal
+  corner,      // half the edges of the formats in use, half random bits: NaN, infinities, both
+               // zeros, subnormals, overflow thresholds
+  file,        // a tensor [ranks, elements]
+};
+
+/// One source of inputs. `name` is what --input was given.
+struct Input {
+  InputKind kind;
+  std::string name;
+  std::shared_ptr<const Tensor> tensor;  // file only
+};
+
+/// The names of the built-in kinds.
+std::vector<std::string_view> input_kinds();
+
+/// A built-in kind, or a .npy file where the name ends in ".npy" (looked for as given, and then
+/// below Tally's own source folder).
+model::Result<Input> open_input(const std::string& name);
+
+/// Which numbers: the same Draw gives the same codes everywhere.
+struct Draw {
+  std::uint64_t seed = 1;
+  int call = 0;
+  int rank = 0;
+  std::int64_t count = 0;
+};
+
+/// `count` codes of `element` for one rank of one call, little-endian. A file's row is chosen as
+/// (rank + call) modulo its rows, converted nearest-even; count must not exceed its columns.
+std::vector<std::byte> draw(const Input& input, model::Format element, const Draw& draw);
+
+}  // namespace tally::verify

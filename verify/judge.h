@@ -1,0 +1,42 @@
+#pragma once
+
+// Compares what a subject left behind with what the reference says.
+
+#include <optional>
+#include <string>
+
+#include "reference/run.h"
+#include "verify/case.h"
+#include "verify/subject.h"
+
+namespace tally::verify {
+
+enum class Verdict : std::uint8_t { ok, mismatch, hang, skipped };
+std::string_view name(Verdict verdict);
+
+struct Judgement {
+  Verdict verdict = Verdict::ok;
+  std::string reason;      // what is wrong, in sentences; empty when ok
+  std::int64_t wrong = 0;  // elements whose bits differ, over all ranks and calls
+  double max_abs_err = 0;  // largest |got - want| of those that are both finite
+};
+
+/// Whether two codes of a format are the same result: equal bits, or both NaN.
+bool same_code(model::Format format, std::uint32_t a, std::uint32_t b);
+
+/// "0x7e = 0'1111'110 = 448": the code, its fields and its value.
+std::string describe_code(model::Format format, std::uint32_t code);
+
+/// The exact judge. Bit equality of every output element on every rank and call; then hangs and
+/// everything in `seen.broken`; then equal bits on all ranks. `wanted`: [call][rank].
+Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& wanted,
+                      const Observation& seen);
+
+/// How many of the wanted elements are finite and not zero, and how many there are: inputs that
+/// give little else than zeros and NaN test nothing.
+struct Substance {
+  std::int64_t substantial = 0, elements = 0;
+};
+Substance substance(const Case& c, const std::vector<reference::RankBuffers>& wanted);
+
+}  // namespace tally::verify

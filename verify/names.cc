@@ -1,0 +1,72 @@
+#include "verify/names.h"
+
+#include "model/builders.h"
+#include "model/suggestion.h"
+
+namespace tally::verify {
+namespace {
+
+using model::Error;
+
+/// The value whose name `text` is; `entries` are pairs of name and value.
+template <class T>
+model::Result<T> choose(const char* where, std::string_view text,
+                        const std::vector<std::pair<std::string, T>>& entries) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : entries) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  return Error{where, "unknown name '" + std::string(text) + "'", model::suggestion(text, names)};
+}
+
+}  // namespace
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    pieces.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return pieces;
+    text.remove_prefix(end + 1);
+  }
+}
+
+model::Result<model::Collective> parse_collective(std::string_view text) {
+  std::vector<std::pair<std::string, model::Collective>> entries;
+  for (const model::Builder& builder : model::builders()) {
+    entries.emplace_back(model::name(builder.collective), builder.collective);
+  }
+  return choose("--collective", text, entries);
+}
+
+model::Result<model::Format> parse_dtype(std::string_view text) {
+  using model::Format;
+  return choose<Format>("--dtype", text,
+                        {{"f32", Format::f32},
+                         {"bf16", Format::bf16},
+                         {"f16", Format::f16},
+                         {"float", Format::f32},
+                         {"bfloat16", Format::bf16},
+                         {"half", Format::f16}});
+}
+
+model::Result<model::Op> parse_op(std::string_view text) {
+  return choose<model::Op>("--op", text, {{"sum", model::Op::sum}});
+}
+
+model::Result<model::Accumulate> parse_accumulate(std::string_view text) {
+  using model::Accumulate;
+  return choose<Accumulate>("--accumulate", text,
+                            {{"element", Accumulate::element}, {"f32", Accumulate::f32}});
+}
+
+model::Result<std::string> parse_algorithm(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const model::Builder& builder : model::builders()) {
+    entries.emplace_back(builder.algorithm, builder.algorithm);
+  }
+  return choose("--algorithm", text, entries);
+}
+
+}  // namespace tally::verify

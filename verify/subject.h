@@ -1,0 +1,46 @@
+#pragma once
+
+// What is verified: something that runs a case's calls and shows what it left behind.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/run.h"
+#include "verify/case.h"
+
+namespace tally::verify {
+
+/// The byte that outputs hold before a call. As an element it is an ordinary number, so that an
+/// output that was never written is not mistaken for the NaN that was due.
+inline constexpr std::byte kPoison{0x5A};
+
+/// What one run of a case left behind.
+struct Observation {
+  std::vector<reference::RankBuffers> outputs;  // [call][rank]
+  std::vector<std::string> hang;                // who waits for whom; empty when all finished
+  std::vector<std::string> broken;  // guard zones, bounds, inputs that changed: as sentences
+};
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// Why this subject cannot run the case; nothing where it can.
+  virtual std::optional<std::string> cannot_run(const Case& c) const = 0;
+  /// Runs the calls in a row. inputs: [call][rank]. `interleaving` chooses the schedule, where
+  /// the subject can choose. Safe to call from several threads.
+  virtual Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
+                          int interleaving) const = 0;
+};
+
+std::unique_ptr<Subject> emulator_subject();
+
+/// The subject of that name; an error where there is no such name, null where it is known but not
+/// available on this machine.
+model::Result<std::shared_ptr<Subject>> find_subject(std::string_view name);
+/// Every name that --subject knows.
+std::vector<std::string> subject_names();
+
+}  // namespace tally::verify
