@@ -23,23 +23,23 @@ double now() {
 class Reports {
  public:
   std::optional<model::Error> open(const VerifyOptions& options) {
-    if (options.table_on_stdout()) reports_.push_back(verify::table_report(std::cout));
     const std::pair<const std::string*, std::unique_ptr<verify::Report> (*)(std::ostream&)>
         kinds[] = {{&options.json, verify::json_report},
                    {&options.csv, verify::csv_report},
                    {&options.junit, verify::junit_report}};
     for (const auto& [file, make] : kinds) {
-      if (file->empty()) continue;
-      if (*file == "-") {
-        reports_.push_back(make(std::cout));
-        continue;
-      }
+      if (file->empty() || *file == "-") continue;
       files_.push_back(std::make_unique<std::ofstream>(*file));
       if (!*files_.back()) {
         return model::Error{*file, "cannot be written", "check the folder and its permissions"};
       }
       reports_.push_back(make(*files_.back()));
     }
+    // Standard output is written to only when all is well so far.
+    for (const auto& [file, make] : kinds) {
+      if (*file == "-") reports_.push_back(make(std::cout));
+    }
+    if (options.table_on_stdout()) reports_.push_back(verify::table_report(std::cout));
     return std::nullopt;
   }
 

@@ -25,6 +25,7 @@ class [[nodiscard]] Result {
   const T& operator*() const { return checked(); }
   T& operator*() { return const_cast<T&>(checked()); }
   const T* operator->() const { return &checked(); }
+  T* operator->() { return const_cast<T*>(&checked()); }
   const Error& error() const {
     TALLY_CHECK(!*this, "error() of a Result that holds a value");
     return std::get<Error>(state_);

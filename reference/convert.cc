@@ -43,11 +43,16 @@ bool carries(std::uint64_t discarded, bool odd, bool negative, Rounding rounding
              std::uint32_t random_bits) {
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
   switch (rounding) {
-    case Rounding::nearest_even: return discarded > kHalf || (discarded == kHalf && odd);
-    case Rounding::nearest_up: return discarded >= kHalf;
-    case Rounding::toward_zero: return false;
-    case Rounding::toward_positive: return discarded != 0 && !negative;
-    case Rounding::stochastic: return discarded > std::uint64_t{random_bits} << 32;
+    case Rounding::nearest_even:
+      return discarded > kHalf || (discarded == kHalf && odd);
+    case Rounding::nearest_up:
+      return discarded >= kHalf;
+    case Rounding::toward_zero:
+      return false;
+    case Rounding::toward_positive:
+      return discarded != 0 && !negative;
+    case Rounding::stochastic:
+      return discarded > std::uint64_t{random_bits} << 32;
   }
   model::check_failed(__FILE__, __LINE__, "not a rounding mode");
 }

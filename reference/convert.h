@@ -21,8 +21,8 @@ std::uint32_t encode(model::Format, float x, model::Rounding, model::Overflow,
                      std::uint32_t random_bits = 0);
 
 /// The codes of x [n], each as encode with nearest_even.
-/// codes [n * bytes()]: element i at byte i * bytes(), little-endian; a code of less than 8 bits has
-/// a byte to itself, zero above. Another size stops the program. x and codes must not overlap.
+/// codes [n * bytes()]: element i at byte i * bytes(), little-endian; a code of less than 8 bits
+/// has a byte to itself, zero above. Another size stops the program. x and codes must not overlap.
 /// Needs the default floating-point environment: round to nearest, subnormals kept.
 void encode_array(model::Format, model::Overflow, std::span<const float> x,
                   std::span<std::byte> codes);

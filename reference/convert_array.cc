@@ -54,15 +54,13 @@ struct Constants {
   /// The f32 whose last place is the spacing of the format's subnormals: adding it to a subnormal
   /// rounds that, and the sum's last bits then count such spacings.
   static constexpr float kAligner =
-      kSameExponents ? 0.0f
-                     : static_cast<float>(model::power_of_two(kDrop + f.min_exponent()));
+      kSameExponents ? 0.0f : static_cast<float>(model::power_of_two(kDrop + f.min_exponent()));
   static constexpr std::uint32_t kAlignerBits = std::bit_cast<std::uint32_t>(kAligner);
   static constexpr std::uint32_t kMinNormalBits =
       std::bit_cast<std::uint32_t>(static_cast<float>(f.min_normal()));
   /// What storage holds: the smallest unsigned integer of that many bytes.
-  using Code = std::conditional_t<
-      f.bytes() == 1, std::uint8_t,
-      std::conditional_t<f.bytes() == 2, std::uint16_t, std::uint32_t>>;
+  using Code = std::conditional_t<f.bytes() == 1, std::uint8_t,
+                                  std::conditional_t<f.bytes() == 2, std::uint16_t, std::uint32_t>>;
 };
 
 /// a > b as integers; both are below 2^31.

@@ -30,7 +30,7 @@ double value_at(const NumberFormat& f, std::uint32_t position) {
   return std::ldexp(1.0 + fraction, exponent - f.bias);
 }
 
-/// All finite values of a format of at most 16 bits, then the first value beyond, then infinity.
+/// All finite values of a format of at most 16 bits, then the first value beyond.
 const double* table_of_values(const NumberFormat& f) {
   static const auto tables = [] {
     std::array<std::vector<double>, std::size(model::kNumberFormats)> all;
@@ -38,7 +38,6 @@ const double* table_of_values(const NumberFormat& f) {
       if (row.width() > 16) continue;
       std::vector<double>& values = all[static_cast<std::size_t>(row.id)];
       for (std::uint32_t p = 0; p <= row.max_code() + 1; ++p) values.push_back(value_at(row, p));
-      values.push_back(std::numeric_limits<double>::infinity());
     }
     return all;
   }();
@@ -52,10 +51,14 @@ bool goes_up(double magnitude, double low, double high, bool low_is_even, bool n
              Rounding rounding, std::uint32_t random_bits) {
   const double middle = (low + high) / 2;
   switch (rounding) {
-    case Rounding::nearest_even: return magnitude > middle || (magnitude == middle && !low_is_even);
-    case Rounding::nearest_up: return magnitude >= middle;
-    case Rounding::toward_zero: return false;
-    case Rounding::toward_positive: return !negative;
+    case Rounding::nearest_even:
+      return magnitude > middle || (magnitude == middle && !low_is_even);
+    case Rounding::nearest_up:
+      return magnitude >= middle;
+    case Rounding::toward_zero:
+      return false;
+    case Rounding::toward_positive:
+      return !negative;
     case Rounding::stochastic:
       return (magnitude - low) / (high - low) * 0x1p32 > static_cast<double>(random_bits);
   }
@@ -69,23 +72,28 @@ double decode_spec(Format id, std::uint32_t code) {
   code &= f.code_mask();
   const double sign = f.sign_field(code) == 1 ? -1.0 : 1.0;
   switch (f.classify(code)) {
-    case model::CodeClass::nan: return std::numeric_limits<double>::quiet_NaN();
-    case model::CodeClass::infinity: return sign * std::numeric_limits<double>::infinity();
-    default: return sign * value_at(f, code & ~f.sign_mask());
+    case model::CodeClass::nan:
+      return std::numeric_limits<double>::quiet_NaN();
+    case model::CodeClass::infinity:
+      return sign * std::numeric_limits<double>::infinity();
+    default:
+      return sign * value_at(f, code & ~f.sign_mask());
   }
 }
 
 SpecEncoder::SpecEncoder(Format id)
-    : format_(model::format(id)), values_(table_of_values(format_)) {}
+    : format_(model::format(id)), largest_(format_.max_code()), values_(table_of_values(format_)) {}
+
+double SpecEncoder::value(std::uint32_t position) const {
+  return values_ != nullptr ? values_[position] : value_at(format_, position);
+}
 
 /// The position of the largest value that is not above the magnitude, among the finite ones and
 /// the first beyond. The magnitude is not below the smallest value.
 std::uint32_t SpecEncoder::position_at_or_below(double magnitude) {
-  const auto value = [&](std::uint32_t p) { return values_ ? values_[p] : value_at(format_, p); };
-  const std::uint32_t beyond = format_.max_code() + 1;
-  if (magnitude >= value(beyond)) return beyond;
+  if (magnitude >= value(largest_ + 1)) return largest_ + 1;
   if (value(last_) <= magnitude && magnitude < value(last_ + 1)) return last_;
-  std::uint32_t low = 0, high = beyond;  // value(low) <= magnitude < value(high)
+  std::uint32_t low = 0, high = largest_ + 1;  // value(low) <= magnitude < value(high)
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     (value(middle) <= magnitude ? low : high) = middle;
@@ -101,19 +109,16 @@ Rounded SpecEncoder::round(double x, Rounding rounding, std::uint32_t random_bit
   if (std::isinf(x)) return {Kind::infinity, negative, 0};
   const double magnitude = std::fabs(x);
   // Only a format without zero has values below its smallest.
-  if (format_.bottom == BottomCodes::normal && magnitude < format_.min_positive()) {
-    return {Kind::finite, negative, 0};
-  }
+  if (magnitude < value(0)) return {Kind::finite, negative, 0};
   std::uint32_t position = position_at_or_below(magnitude);
-  if (position > format_.max_code()) return {Kind::overflow, negative, 0};
-  const double low = values_ ? values_[position] : value_at(format_, position);
-  const double high = values_ ? values_[position + 1] : value_at(format_, position + 1);
+  if (position > largest_) return {Kind::overflow, negative, 0};
+  const double low = value(position), high = value(position + 1);
   if (magnitude != low &&
       goes_up(magnitude, low, high, position % 2 == 0, negative, rounding, random_bits)) {
     ++position;
   }
   // OCP OFP8 1.0, section 5.2: overflow is a matter of the value after rounding.
-  if (position > format_.max_code()) return {Kind::overflow, negative, 0};
+  if (position > largest_) return {Kind::overflow, negative, 0};
   return {Kind::finite, negative, position};
 }
 
@@ -128,8 +133,7 @@ std::uint32_t SpecEncoder::code(Rounded rounded, model::Overflow overflow) const
   if (rounded.kind == Kind::finite) {
     return rounded.position == 0 && one_nan_zero ? 0 : rounded.position | sign;
   }
-  const model::Beyond beyond =
-      rounded.kind == Kind::infinity ? overflow.infinity : overflow.finite;
+  const model::Beyond beyond = rounded.kind == Kind::infinity ? overflow.infinity : overflow.finite;
   if (beyond == model::Beyond::max_finite) return format_.max_code() | sign;
   if (format_.has_infinity()) return format_.infinity_code() | sign;
   if (!format_.has_nan()) return format_.max_code() | sign;

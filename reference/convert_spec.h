@@ -44,6 +44,8 @@ struct Rounded {
   Kind kind;
   bool negative;
   std::uint32_t position;  // of a finite one: its place among the format's non-negative values
+
+  bool operator==(const Rounded&) const = default;
 };
 
 /// encode_spec for many inputs. The search for x begins where the last one ended, so inputs in
@@ -57,10 +59,12 @@ class SpecEncoder {
   std::uint32_t code(Rounded, model::Overflow) const;
 
  private:
+  double value(std::uint32_t position) const;
   std::uint32_t position_at_or_below(double magnitude);
 
   const model::NumberFormat& format_;
-  const double* values_;  // by position, or none where the format has too many
+  std::uint32_t largest_;  // the position of the largest finite value
+  const double* values_;   // by position, or none where the format has too many
   std::uint32_t last_ = 0;
 };
 

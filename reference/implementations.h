@@ -30,8 +30,8 @@ enum class NanCode : std::uint8_t {
 
 /// What NaN becomes where the format has none.
 enum class NoNan : std::uint8_t {
-  max_finite,   // the largest positive value, whatever the sign
-  minus_zero,   // the code of -0; +0 for a negative NaN
+  max_finite,  // the largest positive value, whatever the sign
+  minus_zero,  // the code of -0; +0 for a negative NaN
 };
 
 /// What a scale format without zero and sign makes of these.

@@ -45,7 +45,7 @@ class Collector {
   Summary finish(double seconds) {
     summary_.seconds = seconds;
     for (const auto& [name, found] : substance_) {
-      if (found.substantial * 10 < found.elements * 9) summary_.idle_inputs.push_back(name);
+      if (is_idle(found)) summary_.idle_inputs.push_back(name);
     }
     return summary_;
   }

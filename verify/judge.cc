@@ -56,6 +56,21 @@ void compare(const Case& c, int call, int rank, const std::vector<std::byte>& go
   }
 }
 
+/// Each reason once, and no more than a reader wants.
+std::vector<std::string> first_few(const std::vector<std::string>& reasons) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> few;
+  for (const std::string& reason : reasons) {
+    if (std::find(few.begin(), few.end(), reason) != few.end()) continue;
+    if (few.size() == kMost) {
+      few.push_back("and more");
+      break;
+    }
+    few.push_back(reason);
+  }
+  return few;
+}
+
 /// The first element that two ranks hold differently.
 std::optional<std::string> rank_difference(const Case& c, int call,
                                            const reference::RankBuffers& outputs) {
@@ -116,7 +131,7 @@ Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& 
       }
     }
   }
-  judgement.reason = fmt::format("{}", fmt::join(reasons, "; "));
+  judgement.reason = fmt::format("{}", fmt::join(first_few(reasons), "; "));
   if (!seen.hang.empty()) {
     judgement.verdict = Verdict::hang;
   } else if (!reasons.empty()) {

@@ -38,5 +38,7 @@ struct Substance {
   std::int64_t substantial = 0, elements = 0;
 };
 Substance substance(const Case& c, const std::vector<reference::RankBuffers>& wanted);
+/// Whether more than a tenth of the elements are zero or not finite.
+inline bool is_idle(const Substance& found) { return found.substantial * 10 < found.elements * 9; }
 
 }  // namespace tally::verify

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -178,7 +177,9 @@ model::Result<Tensor> parse_npy(const std::string& name, std::span<const std::by
 model::Result<Tensor> read_npy(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{path, "cannot be opened", "check the path and its permissions"};
-  const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
+  std::string content;
+  char piece[1 << 16];
+  while (file.read(piece, sizeof piece) || file.gcount() > 0) content.append(piece, file.gcount());
   if (file.bad()) return Error{path, "cannot be read", "it may be a directory"};
   return parse_npy(path, std::as_bytes(std::span(content)));
 }

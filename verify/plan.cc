@@ -6,16 +6,19 @@
 namespace tally::verify {
 namespace {
 
+constexpr double kMaxCases = 1e6;
+
 // Nothing, one, less than a word, a unit and one more, ragged, aligned, several blocks' passes.
 constexpr std::int64_t kDefaultCounts[] = {0, 1, 13, 129, 1000, 4096, 20011};
 
 /// The sizes of the calls that follow each other in a case of `count` elements: all different, so
-/// that nothing may depend on the call before having been as large.
+/// that nothing may depend on the call before having been as large. Only the first may exceed
+/// `limit`, which validate() then reports.
 std::vector<std::int64_t> call_counts(std::int64_t count, int calls, std::int64_t limit) {
   std::vector<std::int64_t> counts;
   for (int call = 0; call < calls; ++call) {
     const std::int64_t sizes[] = {count, count / 3 + 1, count + 37};
-    counts.push_back(std::min(sizes[call % 3], limit));
+    counts.push_back(call == 0 ? count : std::min(sizes[call % 3], limit));
   }
   return counts;
 }
@@ -28,6 +31,18 @@ std::vector<std::int64_t> counts_for(const Plan& plan, const Input& input, model
   std::vector<std::int64_t> counts = plan.counts;
   for (const std::int64_t size : plan.sizes) counts.push_back(size / model::format(dtype).bytes());
   return counts;
+}
+
+/// How many cases the plan has; not exact beyond the limit.
+double case_count(const Plan& plan) {
+  double product = 1;
+  for (const std::size_t factor :
+       {plan.collectives.size(), plan.algorithms.size(), plan.dtypes.size(), plan.wires.size(),
+        plan.ops.size(), plan.ranks.size(), plan.placements.size(), plan.inputs.size(),
+        std::max(std::size(kDefaultCounts), plan.counts.size() + plan.sizes.size())}) {
+    product *= static_cast<double>(factor);
+  }
+  return product;
 }
 
 /// The cases that differ in ranks, placement and count only.
@@ -102,6 +117,10 @@ model::Result<std::vector<Input>> bundled_tensors() {
 }
 
 model::Result<std::vector<Case>> cases(const Plan& plan) {
+  if (case_count(plan) > kMaxCases) {
+    return model::Error{"command line", "asks for more than a million cases",
+                        "shorter lists; --shard divides a run, not its list"};
+  }
   std::vector<Case> all;
   for (const Input& input : plan.inputs) {
     for (const model::Collective collective : plan.collectives) {

@@ -62,12 +62,12 @@ std::vector<std::string> Memory::broken_guards() const {
       const std::size_t after = first_written(behind, kGuardBytes);
       const std::size_t before = first_written(buffer.first - kGuardBytes, kGuardBytes);
       if (after < kGuardBytes) {
-        broken.push_back(std::to_string(after) + " bytes behind the end of " +
-                         describe(buffer.first) + " were written");
+        broken.push_back("the guard zone behind " + describe(buffer.first) +
+                         " was written at byte " + std::to_string(after));
       }
       if (before < kGuardBytes) {
-        broken.push_back(std::to_string(kGuardBytes - before) + " bytes before " +
-                         describe(buffer.first) + " were written");
+        broken.push_back("the guard zone before " + describe(buffer.first) + " was written " +
+                         std::to_string(kGuardBytes - before) + " bytes ahead of it");
       }
     }
   }

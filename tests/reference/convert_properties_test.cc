@@ -38,10 +38,8 @@ struct Fault {
 bool is_finite(Format id, std::uint32_t code) { return std::isfinite(decode(id, code)); }
 
 const Fault kFaults[] = {
-    {"truncates",
-     [](Format id, float x, Rounding, Overflow overflow, std::uint32_t) {
-       return encode(id, x, Rounding::toward_zero, overflow);
-     }},
+    {"truncates", [](Format id, float x, Rounding, Overflow overflow,
+                     std::uint32_t) { return encode(id, x, Rounding::toward_zero, overflow); }},
     {"rounds ties away from zero",
      [](Format id, float x, Rounding, Overflow overflow, std::uint32_t) {
        return encode(id, x, Rounding::nearest_up, overflow);
@@ -84,7 +82,8 @@ const Fault kFaults[] = {
 template <class Function>
 void for_each_in_order(Function function) {
   constexpr std::uint32_t kInfinity = model::format(Format::bf16).infinity_code();
-  for (std::uint32_t code = kInfinity + 1; code-- > 0;) function(decode(Format::bf16, code | 0x8000));
+  for (std::uint32_t code = kInfinity + 1; code-- > 0;)
+    function(decode(Format::bf16, code | 0x8000));
   for (std::uint32_t code = 0; code <= kInfinity; ++code) function(decode(Format::bf16, code));
 }
 
@@ -113,8 +112,8 @@ TEST_CASE("the comparison with the definition rejects each faulty encoder", "[re
 
 TEST_CASE("a difference is reported with format, input and the fields of both codes",
           "[reference]") {
-  const std::string report = test::first_difference(kFaults[0].encode, Format::e4m3fn,
-                                                    {1.1875f}, Rounding::nearest_even);
+  const std::string report =
+      test::first_difference(kFaults[0].encode, Format::e4m3fn, {1.1875f}, Rounding::nearest_even);
   CHECK(report ==
         "nearest_even, random bits 0x00000000, e4m3fn of 0x3F980000: "
         "got 0.0111.001 (0x39), want 0.0111.010 (0x3a)");
@@ -163,9 +162,9 @@ TEST_CASE("negating a value negates its code, except where a zero or a NaN has n
       for (const float x : test::systematic_f32()) {
         const std::uint32_t code = encode(f.id, x, rounding, kAsFormat);
         const std::uint32_t negated = encode(f.id, -x, rounding, kAsFormat);
-        const bool signless =
-            f.minus_zero == model::MinusZero::nan ? code == 0 || code == f.nan_code()
-                                                  : std::isnan(x) && !f.has_nan();
+        const bool signless = f.minus_zero == model::MinusZero::nan
+                                  ? code == 0 || code == f.nan_code()
+                                  : std::isnan(x) && !f.has_nan();
         differences += negated != (signless ? code : code ^ f.sign_mask());
       }
       INFO(f.name << " " << model::name_of(rounding));
@@ -243,9 +242,10 @@ TEST_CASE("stochastic rounding never moves an exact value and goes up by one cod
       const std::uint32_t most = encode(id, x, Rounding::stochastic, kSaturate, 0);
       const bool exact = std::isnan(x) || decode(id, down) == x || std::isinf(x);
       // A negative value that rounds to a zero without sign has its neighbour in the negatives.
-      const std::uint32_t up = (down == 0 && std::signbit(x)
-                                    ? model::format(id).sign_mask() : down) + 1;
-      const bool saturated = (down & ~model::format(id).sign_mask()) == model::format(id).max_code();
+      const std::uint32_t up =
+          (down == 0 && std::signbit(x) ? model::format(id).sign_mask() : down) + 1;
+      const bool saturated =
+          (down & ~model::format(id).sign_mask()) == model::format(id).max_code();
       differences += most != (exact || saturated ? down : up);
       // With the largest word only a fraction above 1 - 2^-32 goes up; f32 has none that close.
       differences += least != down;

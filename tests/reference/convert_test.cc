@@ -4,6 +4,10 @@
 // comparison can fail is seen in convert_properties_test.cc; all 2^32 f32 inputs are compared in
 // convert_exhaustive_test.cc.
 
+#include "reference/convert.h"
+
+#include <hwy/highway.h>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,9 +15,6 @@
 #include <string>
 #include <vector>
 
-#include <hwy/highway.h>
-
-#include "reference/convert.h"
 #include "reference/convert_spec.h"
 #include "tests/reference/cases_file.h"
 #include "tests/reference/encoder_check.h"
@@ -37,8 +38,7 @@ std::string first_difference(Format id, const std::vector<float>& inputs) {
   for (const model::RoundingName& rounding : model::kRoundings) {
     for (const std::uint32_t random_bits : kRandomWords) {
       if (rounding.id != Rounding::stochastic && random_bits != 0) continue;
-      std::string found =
-          test::first_difference(encode, id, inputs, rounding.id, random_bits);
+      std::string found = test::first_difference(encode, id, inputs, rounding.id, random_bits);
       if (!found.empty()) return found;
     }
   }

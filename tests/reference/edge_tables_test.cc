@@ -176,12 +176,13 @@ TEST_CASE("the HIP host conversion returns large codes for some tiny values", "[
 }
 
 TEST_CASE("the HIP host conversion has no other difference from the device's", "[reference]") {
-  for (const Format format :
-       {Format::e4m3fn, Format::e5m2, Format::e4m3fnuz, Format::e5m2fnuz}) {
+  for (const Format format : {Format::e4m3fn, Format::e5m2, Format::e4m3fnuz, Format::e5m2fnuz}) {
     const Implementation& host = implementation_of("hip_host_satfinite");
     const Implementation& device = implementation_of("hip_device_satfinite");
-    const std::uint32_t field = format == Format::e4m3fn ? 57 : format == Format::e5m2 ? 49
-                                : format == Format::e4m3fnuz ? 56 : 48;
+    const std::uint32_t field = format == Format::e4m3fn     ? 57
+                                : format == Format::e5m2     ? 49
+                                : format == Format::e4m3fnuz ? 56
+                                                             : 48;
     for (std::uint32_t high = 0; high < 0x10000; ++high) {
       const std::uint32_t bits = high << 16 | 1;
       const std::uint32_t exponent = (bits & 0x7FFFFFFF) >> 23;

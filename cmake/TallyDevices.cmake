@@ -1,0 +1,82 @@
+# Device code, as custom commands: CMake's HIP language needs files that Debian does not install,
+# and its CUDA language would end the configuration where there is no nvcc. Where a tool is absent,
+# TALLY_NO_GFX942 or TALLY_NO_SM_90 says which, and tests say it when they are skipped.
+
+find_program(TALLY_HIP_CLANG NAMES clang++-19 clang++-20 clang++-21)
+find_program(TALLY_LLD NAMES ld.lld-19 ld.lld-20 ld.lld-21 ld.lld)
+find_path(TALLY_HIP_INCLUDE hip/hip_runtime.h)
+find_library(TALLY_HIP_RUNTIME amdhip64)
+find_path(TALLY_HIP_BITCODE ockl.bc PATH_SUFFIXES
+  lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode lib/amdgcn/bitcode)
+find_program(TALLY_NVCC nvcc HINTS /usr/local/cuda/bin)
+find_library(TALLY_CUDA_RUNTIME cudart_static HINTS /usr/local/cuda/lib64)
+
+set(TALLY_NO_GFX942 "")
+foreach(tool HIP_CLANG LLD HIP_INCLUDE HIP_RUNTIME HIP_BITCODE)
+  if(NOT TALLY_${tool})
+    string(APPEND TALLY_NO_GFX942 "TALLY_${tool} was not found when CMake configured. ")
+  endif()
+endforeach()
+set(TALLY_NO_SM_90 "")
+foreach(tool NVCC CUDA_RUNTIME)
+  if(NOT TALLY_${tool})
+    string(APPEND TALLY_NO_SM_90 "TALLY_${tool} was not found when CMake configured. ")
+  endif()
+endforeach()
+
+# The arithmetic that tally_flags freezes on hosts, frozen here. nvcc has its own words for it.
+set(TALLY_GFX942_FLAGS -x hip --offload-arch=gfx942 -std=c++20 -O3 -ffp-contract=off -Wall -Wextra
+  -D__HIP_PLATFORM_AMD__ --rocm-path=/usr --rocm-device-lib-path=${PROJECT_BINARY_DIR}/gfx942_bitcode
+  -I${PROJECT_SOURCE_DIR})
+set(TALLY_SM_90_FLAGS -std=c++20 -arch=sm_90 -O3 --fmad=false --ftz=false --prec-div=true
+  --expt-relaxed-constexpr -Werror=all-warnings -I${PROJECT_SOURCE_DIR})
+if(NOT TALLY_NO_GFX942)
+  # Debian's device libraries end at gfx940, whose instructions gfx942 has.
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gfx942_bitcode)
+  file(GLOB bitcode ${TALLY_HIP_BITCODE}/*.bc)
+  foreach(file ${bitcode})
+    get_filename_component(name ${file} NAME)
+    file(CREATE_LINK ${file} ${PROJECT_BINARY_DIR}/gfx942_bitcode/${name} SYMBOLIC)
+  endforeach()
+  if(NOT EXISTS ${TALLY_HIP_BITCODE}/oclc_isa_version_942.bc)
+    file(CREATE_LINK ${TALLY_HIP_BITCODE}/oclc_isa_version_940.bc
+      ${PROJECT_BINARY_DIR}/gfx942_bitcode/oclc_isa_version_942.bc SYMBOLIC)
+  endif()
+endif()
+
+# tally_device_file(variable DEVICE gfx942|sm_90 KIND assembly|object SOURCE file): compiles one
+# source and names the result in `variable`; empty where the device's tools are absent.
+function(tally_device_file variable)
+  cmake_parse_arguments(arg "" "DEVICE;KIND;SOURCE" "" ${ARGN})
+  get_filename_component(stem ${arg_SOURCE} NAME_WE)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE})
+  if(arg_DEVICE STREQUAL gfx942)
+    set(missing "${TALLY_NO_GFX942}")
+    set(compile ${TALLY_HIP_CLANG} ${TALLY_GFX942_FLAGS})
+    set(assembly --offload-device-only -S)
+    set(suffix_assembly s)
+  else()
+    set(missing "${TALLY_NO_SM_90}")
+    set(compile ${TALLY_NVCC} ${TALLY_SM_90_FLAGS} -ccbin ${CMAKE_CXX_COMPILER})
+    set(assembly -ptx)
+    set(suffix_assembly ptx)
+  endif()
+  set(object -c)
+  set(suffix_object o)
+  set(${variable} "" PARENT_SCOPE)
+  if(missing)
+    return()
+  endif()
+  set(result ${CMAKE_CURRENT_BINARY_DIR}/${stem}.${arg_DEVICE}.${suffix_${arg_KIND}})
+  add_custom_command(OUTPUT ${result} DEPENDS ${source} DEPFILE ${result}.d
+    COMMAND ${compile} ${${arg_KIND}} -MD -MF ${result}.d ${source} -o ${result}
+    COMMENT "Compiling ${arg_SOURCE} for ${arg_DEVICE}" VERBATIM)
+  set(${variable} ${result} PARENT_SCOPE)
+endfunction()
+
+# tally_skipped_test(name LABELS ... REASON text): a CTest entry that says why it does not run.
+function(tally_skipped_test name)
+  cmake_parse_arguments(arg "" "REASON" "LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: ${arg_REASON}'; exit 77")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+endfunction()

@@ -1,0 +1,244 @@
+// Goal: the program keeps its promises to scripts: exit statuses, what goes to which stream, and
+// results that other programs can read.
+// Method: the built program is run as a user would run it.
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "tests/support/catch.h"
+#include "tests/support/child_process.h"
+
+namespace {
+
+using tally::test::run_command;
+using Json = nlohmann::json;
+
+/// Runs tally with standard error on standard output.
+tally::test::CommandResult run(const std::string& arguments) {
+  return run_command(std::string(TALLY_PROGRAM) + " " + arguments + " 2>&1");
+}
+std::string standard_output(const std::string& arguments) {
+  return run_command(std::string(TALLY_PROGRAM) + " " + arguments + " 2>/dev/null").output;
+}
+
+const std::string kSmall = "verify --count 100,1000 --ranks 2,3 --dtype bf16 --input normal ";
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) all.push_back(line);
+  return all;
+}
+
+/// A file of this test program's own, removed at the end.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& name)
+      : path_(std::filesystem::temp_directory_path() /
+              ("tally_cli_test_" + std::to_string(getpid()) + "_" + name)) {}
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+  void write(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
+  std::string read() const {
+    std::ifstream file(path_);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("0 when all held, with a row for each case and a summary", "[cli]") {
+  const auto result = run(kSmall);
+  CHECK(result.status == 0);
+  const auto rows = lines(result.output);
+  // 2 algorithms, 5 wires, 2 counts, 2 rank counts, 3 placements; a header and a summary.
+  CHECK(rows.size() == 120 + 2);
+  CHECK(rows.back().find("120 cases: 120 ok, 0 mismatch, 0 hang, 0 skipped") != std::string::npos);
+}
+
+TEST_CASE("1 when a fault is planted, and the printed replay line shows it again", "[cli]") {
+  const auto result = run(kSmall + "--plant tail_dropped --wire none");
+  CHECK(result.status == 1);
+  const std::size_t replay = result.output.find("replay: tally ");
+  REQUIRE(replay != std::string::npos);
+  const std::size_t begin = replay + 14, end = result.output.find('\n', begin);
+  const auto again = run(result.output.substr(begin, end - begin));
+  CHECK(again.status == 1);
+  const auto reason = [](const std::string& output) {
+    const std::size_t at = output.find("call ");
+    return output.substr(at, output.find('\n', at) - at);
+  };
+  CHECK(reason(again.output) == reason(result.output));
+  CHECK(reason(result.output).find("never written") != std::string::npos);
+}
+
+TEST_CASE("cases that a fault is not planted in are skipped, counted and say why", "[cli]") {
+  const auto result = run(kSmall + "--plant rank_lost --json -");
+  CHECK(result.status == 1);
+  const Json summary = Json::parse(lines(result.output).back());
+  CHECK(summary["skipped"] == 96);
+  CHECK(summary["mismatch"] == 24);
+  CHECK(result.output.find("not planted in a kernel for this case") != std::string::npos);
+}
+
+TEST_CASE("2 for a bad command line, with what and a hint", "[cli]") {
+  const std::pair<std::string, std::string> all[] = {
+      {"", "usage"},
+      {"verfiy", "did you mean 'verify'?"},
+      {"verify --dtpe f32", "did you mean '--dtype'?"},
+      {"verify --dtype bf61", "did you mean 'bf16'?"},
+      {"verify --wire e4m3fm", "did you mean 'e4m3fn'?"},
+      {"verify --algorithm treee", "did you mean 'tree'?"},
+      {"verify --collective broadcast", "one of: all_reduce"},
+      {"verify --op max", "one of: sum"},
+      {"verify --ranks 0", "from 1 to 16"},
+      {"verify --ranks 17", "from 1 to 16"},
+      {"verify --ranks 2,x", "'x'"},
+      {"verify --count -1", "--count"},
+      {"verify --count 99999999999999999999", "--count"},
+      {"verify -b 1M -e 1K", "larger than -e"},
+      {"verify -f 1", "-f"},
+      {"verify --accumulate element --wire e4m3fn", "accumulates in f32"},
+      {"verify --geometry 2", "BLOCKSxTHREADS"},
+      {"verify --shard 3/2", "I/N"},
+      {"verify --plant tail_droped", "did you mean 'tail_dropped'?"},
+      {"verify --subject emulater", "did you mean 'emulator'?"},
+      {"verify --replay nonsense", "replay"},
+      {"verify --json - --csv -", "standard output"},
+      {"verify --count 1 --json /no/such/folder/x.json", "cannot be written"},
+      {"verify --json", "--json"},
+      {"verify stray", "stray"},
+      {"formats e4m3", "did you mean"},
+      {"formats f32", "at most 16 bits"},
+      {"list all", "takes no argument"},
+  };
+  for (const auto& [arguments, said] : all) {
+    INFO(arguments);
+    const auto result = run(arguments);
+    INFO(result.output);
+    CHECK(result.status == 2);
+    CHECK(result.output.find(said) != std::string::npos);
+    CHECK(standard_output(arguments).empty());
+  }
+}
+
+TEST_CASE("2 for a broken .npy, naming the file", "[cli]") {
+  const std::string f4 = "{'descr': '<f4', 'fortran_order': False, 'shape': ";
+  const auto npy = [](const std::string& header, std::size_t data) {
+    return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header +
+           std::string(data, '\0');
+  };
+  const std::pair<std::string, std::string> all[] = {
+      {npy(f4 + "(8, 10)}", 319), "truncated"},
+      {npy("{'descr': '<i4', 'fortran_order': False, 'shape': (8, 10)}", 320), "dtype"},
+      {npy(f4 + "(80,)}", 320), "dimensions"},
+      {npy(f4 + "(999999999999, 999999999999)}", 320), "shape"},
+      {npy("{'descr': 7}", 320), "header"},
+      {"hello", "not a .npy"},
+  };
+  for (const auto& [bytes, said] : all) {
+    INFO(said);
+    TemporaryFile file("broken.npy");
+    file.write(bytes);
+    const auto result = run("verify --input " + file.path());
+    CHECK(result.status == 2);
+    CHECK(result.output.find(file.path()) != std::string::npos);
+    CHECK(result.output.find(said) != std::string::npos);
+  }
+  TemporaryFile whole("whole.npy");
+  whole.write(npy(f4 + "(8, 10)}", 320));
+  CHECK(run("verify --input " + whole.path()).status == 0);
+  CHECK(run("verify --ranks 9 --input " + whole.path()).status == 2);
+  CHECK(run("verify --count 11 --input " + whole.path()).status == 2);
+}
+
+TEST_CASE("3 for a subject that is not here", "[cli]") {
+  for (const char* subject : {"gpu", "nccl", "nccl=librccl.so", "mpi"}) {
+    const auto result = run("verify --subject " + std::string(subject));
+    CHECK(result.status == 3);
+    CHECK(result.output.find("not available here") != std::string::npos);
+  }
+}
+
+TEST_CASE("--json - is JSON lines and nothing else, with the documented fields", "[cli]") {
+  const auto rows = lines(standard_output(kSmall + "--json -"));
+  REQUIRE(rows.size() == 121);
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const Json object = Json::parse(rows[i]);
+    for (const char* key :
+         {"case",  "collective",  "algorithm",          "ranks",   "dtype",   "wire",  "op",
+          "count", "size_bytes",  "in_place",           "input",   "seed",    "calls", "judge",
+          "wrong", "max_abs_err", "max_err_over_bound", "time_us", "verdict", "reason"}) {
+      CHECK(object.contains(key));
+    }
+    CHECK(object["judge"] == "exact");
+    CHECK(object["verdict"] == "ok");
+  }
+  const Json summary = Json::parse(rows.back());
+  for (const char* key : {"cases", "ok", "mismatch", "hang", "skipped", "elements", "seconds"}) {
+    CHECK(summary.contains(key));
+  }
+}
+
+TEST_CASE("the same seed gives byte-identical results, another seed other inputs", "[cli]") {
+  const auto body = [](const std::string& arguments) {
+    auto rows = lines(standard_output(kSmall + arguments + " --csv -"));
+    return rows;
+  };
+  CHECK(body("--seed 4") == body("--seed 4"));
+  CHECK(body("--seed 4") != body("--seed 5"));
+}
+
+TEST_CASE("files take JSON, CSV and JUnit beside the table", "[cli]") {
+  TemporaryFile json("x.json"), csv("x.csv"), junit("x.xml");
+  const auto result = run(kSmall + "--plant rank_lost --wire none,e4m3fn --json " + json.path() +
+                          " --csv " + csv.path() + " --junit " + junit.path());
+  CHECK(result.status == 1);
+  CHECK(result.output.find("max err/bound") != std::string::npos);
+  CHECK(lines(json.read()).size() == 49);
+  const auto rows = lines(csv.read());
+  REQUIRE(rows.size() == 49);
+  CHECK(rows[0].starts_with("case,collective,algorithm,ranks,dtype,wire,op,"));
+  pugi::xml_document document;
+  REQUIRE(document.load_string(junit.read().c_str()));
+  const auto suite = document.child("testsuite");
+  CHECK(suite.attribute("tests").as_int() == 48);
+  CHECK(suite.attribute("failures").as_int() == 24);
+  CHECK(suite.attribute("skipped").as_int() == 24);
+  CHECK(std::distance(suite.begin(), suite.end()) == 48);
+}
+
+TEST_CASE("sizes in bytes count elements of each type", "[cli]") {
+  const auto output = standard_output(
+      "verify -b 8 -e 1K -f 4 --ranks 2 --dtype f32,f16 --wire none --input order_free --json -");
+  std::map<std::pair<std::string, std::int64_t>, int> seen;
+  for (const std::string& line : lines(output)) {
+    const Json object = Json::parse(line);
+    if (object.contains("case")) ++seen[{object["dtype"], object["count"]}];
+  }
+  CHECK(seen.size() == 8);
+  CHECK(seen[{"f32", 128}] == 6);
+  CHECK(seen[{"f16", 256}] == 6);
+}
+
+TEST_CASE("help is on standard output and lists what there is", "[cli]") {
+  CHECK(run("--help").status == 0);
+  CHECK(standard_output("--help").find("verify") != std::string::npos);
+  CHECK(run("verify --help").status == 0);
+  CHECK(standard_output("verify --help").find("--wire") != std::string::npos);
+  CHECK(standard_output("formats --help").find("usage") != std::string::npos);
+  CHECK(standard_output("list").find("e4m3fnuz:sat") != std::string::npos);
+}
+
+TEST_CASE("a format's codes are listed with fields and value", "[cli]") {
+  const auto codes = lines(standard_output("formats e4m3fnuz"));
+  REQUIRE(codes.size() == 256);
+  CHECK(codes[0x80] == "0x80 = 1'0000'000 = nan");
+  CHECK(codes[0x7F] == "0x7f = 0'1111'111 = 240");
+}

@@ -1,0 +1,218 @@
+#include "tests/kernels/assembly/gfx942_rules.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+namespace tally::kernels::assembly::gfx942 {
+namespace {
+
+using Code = std::vector<Instruction>;
+
+bool starts_with(const Instruction& i, std::string_view prefix) {
+  return i.operation.rfind(prefix, 0) == 0;
+}
+bool has_word(const Instruction& i, std::string_view word) {
+  return contains(" " + i.text + " ", " " + std::string(word) + " ");
+}
+bool has_scope(const Instruction& i) { return has_word(i, "sc0") || has_word(i, "sc1"); }
+bool is_system(const Instruction& i) { return has_word(i, "sc0") && has_word(i, "sc1"); }
+bool is_memory_access(const Instruction& i) {
+  return starts_with(i, "global_") || starts_with(i, "flat_") || starts_with(i, "buffer_") ||
+         starts_with(i, "scratch_");
+}
+bool is_flag_store(const Instruction& i) {
+  return starts_with(i, "global_store_dword") && has_scope(i);
+}
+bool is_flag_load(const Instruction& i) {
+  return starts_with(i, "global_load_dword") && has_scope(i);
+}
+bool waits_for_memory(const Instruction& i) {
+  return i.operation == "s_waitcnt" && contains(i.text, "vmcnt(0)");
+}
+
+/// The first acquire, or the end.
+Code::const_iterator first_acquire(const Code& code) {
+  return std::find_if(code.begin(), code.end(),
+                      [](const Instruction& i) { return i.operation == "buffer_inv"; });
+}
+
+/// Whether, walking back inside its block, a system write-back stands before `at` with no access
+/// between, and with a wait between where `with_wait`.
+bool write_back_before(const Code& code, Code::const_iterator at, bool with_wait) {
+  bool waited = false;
+  while (at != code.begin() && !at->begins_block) {
+    --at;
+    if (at->operation == "buffer_wbl2") return is_system(*at) && (waited || !with_wait);
+    if (is_memory_access(*at)) return false;
+    waited = waited || waits_for_memory(*at);
+  }
+  return false;
+}
+
+/// The scalar registers s5, s[2:3] of an operand.
+std::set<int> scalar_registers(const std::string& operand) {
+  static const std::regex one(R"(^s(\d+)$)"), range(R"(^s\[(\d+):(\d+)\]$)");
+  std::smatch match;
+  std::set<int> registers;
+  if (std::regex_match(operand, match, one)) registers.insert(std::stoi(match[1]));
+  if (std::regex_match(operand, match, range)) {
+    for (int r = std::stoi(match[1]); r <= std::stoi(match[2]); ++r) registers.insert(r);
+  }
+  return registers;
+}
+
+/// How many scalar registers the kernel starts with that hold addresses of constants: its
+/// arguments and what describes its launch.
+int preloaded_registers(const Kernel& kernel) {
+  static const std::regex count(R"(\.amdhsa_user_sgpr_count (\d+))");
+  std::smatch match;
+  for (const std::string& directive : kernel.directives) {
+    if (std::regex_match(directive, match, count)) return std::stoi(match[1]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string moves_whole_words(const Kernel& kernel) {
+  const Code& code = kernel.code;
+  const auto has = [&](std::string_view operation) {
+    return std::any_of(code.begin(), code.end(),
+                       [&](const Instruction& i) { return i.operation == operation; });
+  };
+  if (!has("global_load_dwordx4")) return "no global_load_dwordx4";
+  if (!has("global_store_dwordx4")) return "no global_store_dwordx4";
+  for (auto i = first_acquire(code); i != code.end(); ++i) {
+    if (starts_with(*i, "flat_") || starts_with(*i, "scratch_load")) {
+      return broken(*i, "not known to be in global memory");
+    }
+    if (!starts_with(*i, "global_load") || is_flag_load(*i)) continue;
+    const bool is_pointer = i->operation == "global_load_dwordx2";
+    if (!is_pointer && i->operation != "global_load_dwordx4") return broken(*i, "narrow");
+  }
+  return "";
+}
+
+std::string releases_in_every_thread(const Kernel& kernel) {
+  const Code& code = kernel.code;
+  auto barrier = code.end();
+  int flags = 0;
+  for (auto i = code.begin(); i != code.end(); ++i) {
+    if (i->operation == "s_barrier") barrier = i;
+    if (!is_flag_store(*i)) continue;
+    ++flags;
+    if (barrier == code.end()) return broken(*i, "no block barrier before it");
+    if (!write_back_before(code, barrier, true)) {
+      return broken(*barrier, "no buffer_wbl2 sc0 sc1 with its s_waitcnt vmcnt(0) before it");
+    }
+  }
+  return flags == 0 ? "no flag is stored" : "";
+}
+
+std::string stores_flags_with_release(const Kernel& kernel) {
+  int flags = 0;
+  for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
+    if (!is_flag_store(*i)) continue;
+    ++flags;
+    if (!is_system(*i)) return broken(*i, "not at system scope");
+    if (!write_back_before(kernel.code, i, false)) return broken(*i, "no write-back before it");
+  }
+  return flags == 0 ? "no flag is stored" : "";
+}
+
+std::string loads_flags_with_acquire(const Kernel& kernel) {
+  int flags = 0;
+  for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
+    if (!is_flag_load(*i)) continue;
+    ++flags;
+    if (!is_system(*i)) return broken(*i, "not at system scope");
+    auto next = i + 1;
+    bool waited = false;
+    while (next != kernel.code.end() && !next->begins_block && !is_memory_access(*next)) {
+      waited = waited || waits_for_memory(*next);
+      ++next;
+    }
+    const bool drops = next != kernel.code.end() && !next->begins_block &&
+                       next->operation == "buffer_inv" && is_system(*next);
+    if (!waited || !drops) return broken(*i, "no s_waitcnt vmcnt(0), buffer_inv sc0 sc1 behind it");
+  }
+  return flags == 0 ? "no flag is loaded" : "";
+}
+
+// Follows, in the order of the listing, which scalar registers hold an address that was computed
+// from the preloaded ones alone. A loaded value is none.
+std::string loads_no_data_as_scalars(const Kernel& kernel) {
+  std::set<int> constants;
+  for (int r = 0; r < preloaded_registers(kernel); ++r) constants.insert(r);
+  const auto acquire = first_acquire(kernel.code);
+  if (acquire == kernel.code.end()) return "no acquire";
+  for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
+    if (i->operands.empty()) continue;
+    const std::set<int> written = scalar_registers(i->operands[0]);
+    bool is_constant = false;
+    if (starts_with(*i, "s_load")) {
+      for (const int r : scalar_registers(i->operands.at(1))) {
+        if (i > acquire && constants.count(r) == 0) return broken(*i, "not an argument");
+      }
+    } else if (starts_with(*i, "s_")) {
+      for (std::size_t k = 1; k < i->operands.size(); ++k) {
+        for (const int r : scalar_registers(i->operands[k])) {
+          is_constant = is_constant || constants.count(r) != 0;
+        }
+      }
+    }
+    for (const int r : written) {
+      if (is_constant) {
+        constants.insert(r);
+      } else {
+        constants.erase(r);
+      }
+    }
+  }
+  return "";
+}
+
+std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
+  struct Conversion {
+    std::string_view operation;
+    model::Format format;
+  };
+  constexpr Conversion kConversions[] = {
+      {"v_cvt_pk_fp8_f32", model::Format::e4m3fnuz},
+      {"v_cvt_pk_f32_fp8", model::Format::e4m3fnuz},
+      {"v_cvt_pk_bf8_f32", model::Format::e5m2fnuz},
+      {"v_cvt_pk_f32_bf8", model::Format::e5m2fnuz},
+  };
+  for (const auto& [operation, format] : kConversions) {
+    const auto found = std::find_if(
+        kernel.code.begin(), kernel.code.end(),
+        [op = operation](const Instruction& i) { return starts_with(i, op); });
+    const bool is_due = kernel.wire == format;
+    if (is_due && found == kernel.code.end()) return "no " + std::string(operation);
+    if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
+  }
+  return "";
+}
+
+std::string fuses_nothing(const Kernel& kernel) {
+  static const std::regex fused(
+      R"(^v_(pk_)?(fma|fmac|mac|mad_f|mad_mix|mad_legacy|mad_mixlo|mad_mixhi|madmk|madak|dot))");
+  for (const Instruction& i : kernel.code) {
+    if (std::regex_search(i.operation, fused)) return broken(i, "a fused multiply-add");
+  }
+  return "";
+}
+
+std::string sets_the_mode(const Kernel& kernel) {
+  for (const char* wanted :
+       {".amdhsa_float_round_mode_32 0", ".amdhsa_float_round_mode_16_64 0",
+        ".amdhsa_float_denorm_mode_32 3", ".amdhsa_float_denorm_mode_16_64 3",
+        ".amdhsa_fp16_overflow 0"}) {
+    const auto& all = kernel.directives;
+    if (std::find(all.begin(), all.end(), wanted) == all.end()) return std::string("no ") + wanted;
+  }
+  return "";
+}
+
+}  // namespace tally::kernels::assembly::gfx942

@@ -1,0 +1,29 @@
+#pragma once
+
+// What must hold of every kernel's code on gfx942. Orders and scopes: LLVM's "User Guide for AMDGPU
+// Backend", Memory Model GFX942; the bits sc0 and sc1: AMD CDNA3 ISA, section 9.1.10.
+
+#include "tests/kernels/assembly/listing.h"
+
+namespace tally::kernels::assembly::gfx942 {
+
+/// 16 bytes a load and a store. Behind the first acquire nothing narrower is loaded but flags and,
+/// from the arguments, pointers: that is where peers' scratch is read.
+std::string moves_whole_words(const Kernel&);
+/// Before the block barrier that a flag's store follows, each thread writes back its L2 for all
+/// the system and waits for that.
+std::string releases_in_every_thread(const Kernel&);
+/// A flag is stored past all caches, and a write-back for all the system stands before it.
+std::string stores_flags_with_release(const Kernel&);
+/// A flag is loaded past all caches; when it has come, L1 and what L2 holds of others is dropped.
+std::string loads_flags_with_acquire(const Kernel&);
+/// Behind the first acquire only arguments come through the scalar cache, which no acquire drops.
+std::string loads_no_data_as_scalars(const Kernel&);
+/// The hardware converts where the wire is a format that gfx942 has, and nowhere else.
+std::string converts_in_hardware_where_it_can(const Kernel&);
+std::string fuses_nothing(const Kernel&);
+/// Nearest-even, subnormals kept, conversions that do not saturate: as the kernel's descriptor
+/// sets MODE.
+std::string sets_the_mode(const Kernel&);
+
+}  // namespace tally::kernels::assembly::gfx942

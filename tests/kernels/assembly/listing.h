@@ -1,0 +1,49 @@
+#pragma once
+
+// Assembly listings, cut into kernels.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/conversion.h"
+
+namespace tally::kernels::assembly {
+
+struct Instruction {
+  int line;
+  bool begins_block;              // a label, or what the compiler calls a block, stands before it
+  std::string operation;          // without predicate
+  std::vector<std::string> operands;
+  std::string text;               // the whole line, without comment, single spaces
+};
+
+struct Kernel {
+  std::string name;  // demangled
+  std::vector<Instruction> code;
+  std::vector<std::string> directives;  // between the kernel's label and its end
+  int stack_bytes = 0;
+
+  // What the name says of the recipe.
+  std::string algorithm;                    // flat or tree
+  model::Format element{};
+  std::optional<model::Format> wire;        // nothing where elements travel as they are
+  model::Beyond beyond{};
+  bool accumulates_in_f32 = false;
+};
+
+/// clang's assembly for gfx942.
+std::vector<Kernel> read_gfx942(const std::string& text);
+/// nvcc's PTX.
+std::vector<Kernel> read_ptx(const std::string& text);
+
+std::string read_file(const std::string& path);
+
+/// A rule returns nothing where it holds, else where and how it is broken.
+using Rule = std::string (*)(const Kernel&);
+std::string broken(const Instruction& instruction, std::string_view how);
+
+bool contains(std::string_view text, std::string_view part);
+
+}  // namespace tally::kernels::assembly

@@ -1,0 +1,125 @@
+#include "tests/kernels/assembly/sm_90_rules.h"
+
+#include <algorithm>
+#include <regex>
+
+namespace tally::kernels::assembly::sm_90 {
+namespace {
+
+using Code = std::vector<Instruction>;
+
+bool starts_with(const Instruction& i, std::string_view prefix) {
+  return i.operation.rfind(prefix, 0) == 0;
+}
+bool is_access(const Instruction& i) {
+  return (starts_with(i, "ld.") && !starts_with(i, "ld.param")) || starts_with(i, "st.");
+}
+/// A load or store that says how it is ordered: relaxed, acquire, release, volatile, mmio.
+bool is_ordered(const Instruction& i) {
+  static const std::regex ordered(R"(^(ld|st)\.(relaxed|acquire|release|volatile|mmio))");
+  return std::regex_search(i.operation, ordered);
+}
+int count(const Code& code, std::string_view operation) {
+  return static_cast<int>(std::count_if(code.begin(), code.end(), [&](const Instruction& i) {
+    return i.operation == operation;
+  }));
+}
+
+constexpr std::string_view kLoadFlag = "ld.acquire.sys.global.u32";
+constexpr std::string_view kStoreFlag = "st.release.sys.global.u32";
+
+}  // namespace
+
+std::string moves_whole_words(const Kernel& kernel) {
+  if (count(kernel.code, "ld.global.v4.u32") == 0) return "no ld.global.v4.u32";
+  if (count(kernel.code, "st.global.v4.u32") == 0) return "no st.global.v4.u32";
+  bool acquired = false;
+  for (const Instruction& i : kernel.code) {
+    if (starts_with(i, "ld.global.nc")) return broken(i, "a load of read-only data");
+    acquired = acquired || i.operation == kLoadFlag;
+    if (!acquired || !is_access(i) || starts_with(i, "st.") || is_ordered(i)) continue;
+    if (i.operation != "ld.global.v4.u32") return broken(i, "narrow");
+  }
+  return "";
+}
+
+std::string releases_in_every_thread(const Kernel& kernel) {
+  const Code& code = kernel.code;
+  auto barrier = code.end();
+  int flags = 0;
+  for (auto i = code.begin(); i != code.end(); ++i) {
+    if (starts_with(*i, "bar.sync") || starts_with(*i, "barrier")) barrier = i;
+    if (!starts_with(*i, "st.") || !is_ordered(*i)) continue;
+    ++flags;
+    if (barrier == code.end()) return broken(*i, "no block barrier before it");
+    auto before = barrier;
+    while (before != code.begin() && !before->begins_block) {
+      --before;
+      if (starts_with(*before, "fence") || is_access(*before)) break;
+    }
+    if (before->operation != "fence.acq_rel.sys") {
+      return broken(*barrier, "no fence.acq_rel.sys before it");
+    }
+  }
+  return flags == 0 ? "no flag is stored" : "";
+}
+
+std::string stores_flags_with_release(const Kernel& kernel) {
+  for (const Instruction& i : kernel.code) {
+    if (starts_with(i, "st.") && is_ordered(i) && i.operation != kStoreFlag) {
+      return broken(i, "not st.release.sys");
+    }
+  }
+  return count(kernel.code, kStoreFlag) == 0 ? "no st.release.sys" : "";
+}
+
+std::string loads_flags_with_acquire(const Kernel& kernel) {
+  for (const Instruction& i : kernel.code) {
+    if (starts_with(i, "ld.") && is_ordered(i) && i.operation != kLoadFlag) {
+      return broken(i, "not ld.acquire.sys");
+    }
+  }
+  return count(kernel.code, kLoadFlag) == 0 ? "no ld.acquire.sys" : "";
+}
+
+std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
+  struct Conversion {
+    std::string_view operation;
+    model::Format format;
+    bool only_saturating;
+  };
+  constexpr Conversion kConversions[] = {
+      {"cvt.rn.satfinite.e4m3x2.f32", model::Format::e4m3fn, true},
+      {"cvt.rn.satfinite.e5m2x2.f32", model::Format::e5m2, true},
+      {"cvt.rn.f16x2.e4m3x2", model::Format::e4m3fn, false},
+      {"cvt.rn.f16x2.e5m2x2", model::Format::e5m2, false},
+  };
+  for (const auto& [operation, format, only_saturating] : kConversions) {
+    const bool is_due = kernel.wire == format &&
+                        (!only_saturating || kernel.beyond == model::Beyond::max_finite);
+    const auto found = std::find_if(
+        kernel.code.begin(), kernel.code.end(),
+        [op = operation](const Instruction& i) { return i.operation == op; });
+    if (is_due && found == kernel.code.end()) return "no " + std::string(operation);
+    if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
+  }
+  return "";
+}
+
+std::string fuses_nothing(const Kernel& kernel) {
+  static const std::regex fused(R"(^(fma\.|mad\.(.*\.)?f(16|32|64)))");
+  for (const Instruction& i : kernel.code) {
+    if (std::regex_search(i.operation, fused)) return broken(i, "a fused multiply-add");
+  }
+  return "";
+}
+
+std::string rounds_as_ieee(const Kernel& kernel) {
+  static const std::regex loose(R"(\.(ftz|approx|full|sat)(\.|$))");
+  for (const Instruction& i : kernel.code) {
+    if (std::regex_search(i.operation, loose)) return broken(i, "flushed or approximate");
+  }
+  return "";
+}
+
+}  // namespace tally::kernels::assembly::sm_90

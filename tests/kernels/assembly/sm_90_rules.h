@@ -1,0 +1,25 @@
+#pragma once
+
+// What must hold of every kernel's PTX for sm_90. Orders and scopes: PTX ISA, section 8.
+
+#include "tests/kernels/assembly/listing.h"
+
+namespace tally::kernels::assembly::sm_90 {
+
+/// 16 bytes a load and a store. Behind the first acquire nothing narrower is loaded, and nothing
+/// through the cache of read-only data (ld.global.nc).
+std::string moves_whole_words(const Kernel&);
+/// Before the block barrier that a flag's store follows, each thread fences for all the system.
+std::string releases_in_every_thread(const Kernel&);
+/// Flags are stored by st.release.sys, and by nothing weaker.
+std::string stores_flags_with_release(const Kernel&);
+/// Flags are loaded by ld.acquire.sys, and by nothing weaker.
+std::string loads_flags_with_acquire(const Kernel&);
+/// The hardware converts where the wire is a format that sm_90 has, as far as it has it, and
+/// nowhere else.
+std::string converts_in_hardware_where_it_can(const Kernel&);
+std::string fuses_nothing(const Kernel&);
+/// No operation flushes subnormals or is approximate.
+std::string rounds_as_ieee(const Kernel&);
+
+}  // namespace tally::kernels::assembly::sm_90

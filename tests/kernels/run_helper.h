@@ -1,0 +1,63 @@
+#pragma once
+
+// One kernel on virtual GPUs, with everything around it: buffers, session, launch, and what is
+// left afterwards.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/emulator/kernel_table.h"
+#include "model/schedule.h"
+#include "reference/run.h"
+
+namespace tally::test {
+
+/// How a kernel is run.
+struct KernelRun {
+  int ranks = 2;
+  std::int64_t count = 0;
+  kernels::emulator::Geometry geometry{1, 4, 64};
+  bool in_place = false;
+  std::size_t misalignment = 0;    // of inputs and outputs, in bytes
+  std::uint64_t seed = 1;          // of the scheduler
+  std::uint32_t first_epoch = 0;   // in epochs and flags of every rank
+  int calls = 1;                   // the same call, several times in a row
+};
+
+/// What is in the buffers before.
+struct KernelData {
+  reference::RankBuffers inputs;
+  std::size_t scratch_bytes = 0;
+  std::uint32_t stale = 0x7F7F'7F7F;  // fills scratch and outputs
+};
+
+/// What is in them afterwards. Outputs are as large as the inputs.
+struct KernelOutcome {
+  reference::RankBuffers outputs, inputs;
+  kernels::emulator::Trace trace;
+  std::vector<std::string> broken_guards;
+  std::vector<std::vector<std::uint32_t>> epochs;  // [rank][block]
+  std::vector<kernels::Stuck> stuck;               // [rank]
+
+  /// What no correct kernel does, whatever it computes; "" where it did not.
+  std::string misbehaviour() const;
+};
+
+using Launch = std::function<void(kernels::emulator::Emulator&, const kernels::emulator::Session&,
+                                  const kernels::emulator::Call&)>;
+
+KernelOutcome run_kernel(const Launch&, const KernelRun&, const KernelData&);
+
+/// A kernel of the table, which must be there, on elements of its type.
+KernelOutcome run_kernel(const kernels::emulator::KernelKey&, const KernelRun&,
+                         const reference::RankBuffers& inputs);
+
+/// The trace's edges as a schedule has them, a lane being a block.
+std::vector<model::Edge> edges_of(const kernels::emulator::Trace&);
+
+/// The schedule that the kernel is an implementation of.
+model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&,
+                            const KernelRun&);
+
+}  // namespace tally::test

@@ -1,0 +1,105 @@
+// Goal: a case's text is the case: what a failure prints can be run again.
+// Method: random cases make the round trip; texts with one fault are refused.
+
+#include "verify/case.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/property.h"
+#include "verify/plan.h"
+
+namespace {
+
+using namespace tally;
+
+const std::string kText =
+    "all_reduce/tree/bf16/e4m3fn:sat/sum/f32/ranks=8/counts=1000,334,1037/misaligned/"
+    "launch=2x64w32/seed=5/interleavings=3/fault=rank_lost/input=tests/data/"
+    "smollm2_135m_layer00_attn_out.npy";
+
+std::string replaced(const std::string& from, const std::string& to) {
+  std::string text = kText;
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a case makes the round trip through its text", "[verify]") {
+  const auto c = verify::parse_case(kText);
+  REQUIRE(c);
+  CHECK(c->text() == kText);
+  CHECK(c->launch.wave == 32);
+  CHECK(c->input.tensor->columns == 6912);
+
+  test::property("and so does every case of a plan", [] {
+    verify::Plan plan = verify::default_plan();
+    plan.seed = *rc::gen::arbitrary<std::uint64_t>();
+    plan.counts = {*rc::gen::inRange<std::int64_t>(0, 100000)};
+    plan.calls = *rc::gen::inRange(1, 6);
+    plan.launch.blocks = *rc::gen::inRange(1, 305);
+    const auto all = verify::cases(plan);
+    RC_ASSERT(bool(all));
+    const auto& c = (*all)[*rc::gen::inRange<std::size_t>(0, all->size())];
+    const auto again = verify::parse_case(c.text());
+    RC_ASSERT(bool(again));
+    RC_ASSERT(again->text() == c.text());
+  });
+}
+
+TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
+  const std::string broken[] = {
+      "",
+      "all_reduce",
+      kText.substr(0, 90),
+      replaced("all_reduce", "all_reduse"),
+      replaced("tree", "three"),
+      replaced("bf16", "bf17"),
+      replaced("e4m3fn:sat", "e4m3fn:stay"),
+      replaced("/sum/", "/some/"),
+      replaced("/f32/", "/element/"),  // a wire accumulates in f32
+      replaced("ranks=8", "ranks=0"),
+      replaced("ranks=8", "ranks=17"),
+      replaced("ranks=8", "ranks=9"),  // the file has 8 rows
+      replaced("ranks=8", "ranks=8x"),
+      replaced("ranks=8", "8"),
+      replaced("counts=1000", "counts=-1"),
+      replaced("counts=1000", "counts=7000"),  // the file has 6912 columns
+      replaced("counts=1000", "counts=99999999999999999999"),
+      replaced("misaligned", "aligned"),
+      replaced("2x64w32", "0x64w32"),
+      replaced("2x64w32", "2x64w33"),
+      replaced("2x64w32", "2x64w"),
+      replaced("seed=5", "seed=-5"),
+      replaced("interleavings=3", "interleavings=0"),
+      replaced("fault=rank_lost", "rank_lost"),
+      replaced("smollm2", "smollm3"),
+  };
+  for (const std::string& text : broken) {
+    INFO(text);
+    const auto c = verify::parse_case(text);
+    REQUIRE_FALSE(c);
+    CHECK_FALSE(c.error().where.empty());
+    CHECK_FALSE(c.error().what.empty());
+    CHECK_FALSE(c.error().hint.empty());
+  }
+}
+
+TEST_CASE("a plan of too many cases is refused before it is built", "[verify]") {
+  verify::Plan plan = verify::default_plan();
+  plan.counts.assign(20000, 1);
+  CHECK_FALSE(verify::cases(plan));
+}
+
+TEST_CASE("shards together are the whole, each case once and in order", "[verify]") {
+  verify::Plan plan = verify::default_plan();
+  std::vector<std::string> whole, parts;
+  const auto all = verify::cases(plan);
+  REQUIRE(all);
+  for (const auto& c : *all) whole.push_back(c.text());
+  plan.shards = 7;
+  std::vector<std::vector<verify::Case>> shards;
+  for (plan.shard = 0; plan.shard < 7; ++plan.shard) shards.push_back(*verify::cases(plan));
+  for (std::size_t i = 0; i < whole.size(); ++i) parts.push_back(shards[i % 7][i / 7].text());
+  CHECK(parts == whole);
+}
