@@ -34,7 +34,7 @@ class Table : public Report {
         ran ? std::to_string(judgement.wrong) : "-", ran ? "exact" : "-", name(judgement.verdict),
         name(c.placement), c.input.name);
     if (judgement.verdict == Verdict::ok) return;
-    out_ << "    replay: tally verify --replay '" << c.text() << "'\n    " << judgement.reason
+    out_ << "    replay: ./tally verify --replay '" << c.text() << "'\n    " << judgement.reason
          << "\n";
   }
 

@@ -7,6 +7,7 @@
 #include "kernels/all_reduce_tree.h"
 #include "kernels/emulator/emulated_gpu.h"
 #include "kernels/planted.h"
+#include "kernels/recipes.h"
 #include "model/schedule.h"
 
 namespace tally::kernels::emulator {
@@ -57,9 +58,7 @@ void launch_tree(Emulator& emulator, const Session& session, const Call& call) {
 class Table {
  public:
   Table() {
-    add_element<Format::f32>();
-    add_element<Format::f16>();
-    add_element<Format::bf16>();
+    for_each_recipe([this]<class R>(const model::Arithmetic& arithmetic) { add<R>(arithmetic); });
     add_faults();
   }
 
@@ -81,31 +80,16 @@ class Table {
     return text;
   }
 
-  template <class E, class A, class C, class P = FaithfulPlan>
-  void add(Accumulate accumulate, const model::Wire& wire, std::string_view fault = "") {
-    using R = Recipe<E, A, C, P>;
-    const model::Arithmetic arithmetic{E::kFormat, wire, model::Op::sum, accumulate};
+  template <class R>
+  void add(const model::Arithmetic& arithmetic, std::string_view fault = "") {
     launchers_[name({"flat", arithmetic, fault})] = launch_flat<R>;
     launchers_[name({"tree", arithmetic, fault})] = launch_tree<R>;
   }
 
-  template <class E, Format format>
-  void add_cast() {
-    add<E, AccumulateF32, CastCodec<format, Beyond::special>>(Accumulate::f32,
-                                                              model::cast_wire(format));
-    add<E, AccumulateF32, CastCodec<format, Beyond::max_finite>>(
-        Accumulate::f32, model::cast_wire(format, model::kSaturate));
-  }
-
-  template <Format format>
-  void add_element() {
-    using E = Element<format>;
-    add<E, AccumulateElement, PlainCodec<E>>(Accumulate::element, model::kNoWire);
-    add<E, AccumulateF32, PlainCodec<E>>(Accumulate::f32, model::kNoWire);
-    add_cast<E, Format::e4m3fn>();
-    add_cast<E, Format::e5m2>();
-    add_cast<E, Format::e4m3fnuz>();
-    add_cast<E, Format::e5m2fnuz>();
+  /// A kernel that claims `accumulate` and `wire`, whatever it does.
+  template <class E, class A, class C, class P = FaithfulPlan>
+  void add_faulty(Accumulate accumulate, const model::Wire& wire, std::string_view fault) {
+    add<Recipe<E, A, C, P>>({E::kFormat, wire, model::Op::sum, accumulate}, fault);
   }
 
   /// A faulty plan, in one kernel without and one with a wire.
@@ -113,8 +97,9 @@ class Table {
   void add_plan(std::string_view fault) {
     using Bf16 = Element<Format::bf16>;
     using F32 = Element<Format::f32>;
-    add<Bf16, AccumulateElement, PlainCodec<Bf16>, P>(Accumulate::element, model::kNoWire, fault);
-    add<F32, AccumulateF32, CastCodec<Format::e4m3fnuz, Beyond::special>, P>(
+    add_faulty<Bf16, AccumulateElement, PlainCodec<Bf16>, P>(Accumulate::element, model::kNoWire,
+                                                             fault);
+    add_faulty<F32, AccumulateF32, CastCodec<Format::e4m3fnuz, Beyond::special>, P>(
         Accumulate::f32, model::cast_wire(Format::e4m3fnuz), fault);
   }
 
@@ -130,11 +115,11 @@ class Table {
     add_plan<InputModified>("input_modified");
     using F32 = Element<Format::f32>;
     using Bf16 = Element<Format::bf16>;
-    add<Bf16, AccumulateF32, PlainCodec<Bf16>>(Accumulate::element, model::kNoWire,
-                                               "f32_accumulation");
-    add<F32, AccumulateF32, CastCodec<Format::e4m3fn, Beyond::special>>(
+    add_faulty<Bf16, AccumulateF32, PlainCodec<Bf16>>(Accumulate::element, model::kNoWire,
+                                                      "f32_accumulation");
+    add_faulty<F32, AccumulateF32, CastCodec<Format::e4m3fn, Beyond::special>>(
         Accumulate::f32, model::cast_wire(Format::e4m3fn, model::kSaturate), "overflow_to_nan");
-    add<F32, AccumulateF32, CastCodec<Format::e4m3fnuz, Beyond::special, Format::e4m3fn>>(
+    add_faulty<F32, AccumulateF32, CastCodec<Format::e4m3fnuz, Beyond::special, Format::e4m3fn>>(
         Accumulate::f32, model::cast_wire(Format::e4m3fnuz), "fnuz_read_as_ocp");
   }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/support/catch.h"
@@ -65,9 +66,9 @@ TEST_CASE("0 when all held, with a row for each case and a summary", "[cli]") {
 TEST_CASE("1 when a fault is planted, and the printed replay line shows it again", "[cli]") {
   const auto result = run(kSmall + "--plant tail_dropped --wire none");
   CHECK(result.status == 1);
-  const std::size_t replay = result.output.find("replay: tally ");
+  const std::size_t replay = result.output.find("replay: ./tally ");
   REQUIRE(replay != std::string::npos);
-  const std::size_t begin = replay + 14, end = result.output.find('\n', begin);
+  const std::size_t begin = replay + 16, end = result.output.find('\n', begin);
   const auto again = run(result.output.substr(begin, end - begin));
   CHECK(again.status == 1);
   const auto reason = [](const std::string& output) {
@@ -241,4 +242,24 @@ TEST_CASE("a format's codes are listed with fields and value", "[cli]") {
   REQUIRE(codes.size() == 256);
   CHECK(codes[0x80] == "0x80 = 1'0000'000 = nan");
   CHECK(codes[0x7F] == "0x7f = 0'1111'111 = 240");
+}
+
+TEST_CASE("the README shows what its commands print", "[cli]") {
+  std::ifstream file(std::string(TALLY_SOURCE_DIR) + "/README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  // The time is the one thing that differs from run to run.
+  const auto without_seconds = [](const std::string& text) {
+    return std::regex_replace(text, std::regex("in [0-9.]+ s\n"), "in T s\n");
+  };
+  int examples = 0;
+  const std::string prompt = "```\n$ ./tally ";
+  for (std::size_t at = readme.find(prompt); at != std::string::npos;
+       at = readme.find(prompt, at + 1)) {
+    const std::size_t command = at + prompt.size(), end = readme.find('\n', command);
+    const std::string shown = readme.substr(end + 1, readme.find("```", end) - end - 1);
+    const std::string arguments = readme.substr(command, end - command);
+    CHECK(without_seconds(standard_output(arguments)) == without_seconds(shown));
+    ++examples;
+  }
+  CHECK(examples == 2);
 }

@@ -40,8 +40,7 @@ TEST_CASE("pieces of pieces cover all elements once, in whole units", "[kernels]
   }
 }
 
-TEST_CASE("pieces are the model's chunks and parts: n to 3000, 16 ranks, 5 blocks",
-          "[kernels]") {
+TEST_CASE("pieces are the model's chunks and parts: n to 3000, 16 ranks, 5 blocks", "[kernels]") {
   for (std::int64_t n = 0; n <= 3000; ++n) {
     for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
       for (int rank = 0; rank < ranks; ++rank) {

@@ -23,8 +23,8 @@ using model::Op;
 constexpr Arithmetic kPlain{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
 constexpr Arithmetic kFnuz{Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum,
                            Accumulate::f32};
-constexpr Arithmetic kSaturating{
-    Format::f32, model::cast_wire(Format::e4m3fn, model::kSaturate), Op::sum, Accumulate::f32};
+constexpr Arithmetic kSaturating{Format::f32, model::cast_wire(Format::e4m3fn, model::kSaturate),
+                                 Op::sum, Accumulate::f32};
 
 constexpr KernelRun kCase{.ranks = 3, .count = 300, .geometry = {2, 4, 64}};
 
@@ -103,10 +103,8 @@ TEST_CASE("faults show where they are", "[kernels]") {
   REQUIRE(in_flat("other_order", kPlain) == "rank 0, element 0: got 0x4381 want 0x4380");
   REQUIRE(in_flat("f32_accumulation", kPlain) == "rank 0, element 0: got 0x4381 want 0x4380");
   REQUIRE(in_flat("tail_dropped", kPlain) == "rank 0, element 0: got 0x7f7f want 0x4380");
-  REQUIRE(in_flat("stale_scratch", kFnuz) ==
-          "rank 0, element 256: got 0x44340000 want 0x41900000");
-  REQUIRE(in_flat("output_not_written", kPlain) ==
-          "rank 0, element 299: got 0x7f7f want 0x4380");
+  REQUIRE(in_flat("stale_scratch", kFnuz) == "rank 0, element 256: got 0x44340000 want 0x41900000");
+  REQUIRE(in_flat("output_not_written", kPlain) == "rank 0, element 299: got 0x7f7f want 0x4380");
   REQUIRE(in_flat("fnuz_read_as_ocp", kFnuz) ==
           "rank 0, element 0: got 0x42100000 want 0x41900000");
   REQUIRE(in_flat("write_past_end", kPlain).rfind("bounds", 0) == 0);

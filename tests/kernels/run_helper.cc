@@ -42,9 +42,9 @@ KernelOutcome run_kernel(const Launch& launch, const KernelRun& how, const Kerne
   for (int rank = 0; rank < how.ranks; ++rank) {
     inputs.push_back(memory.allocate(rank, "input", bytes, std::byte{}, how.misalignment));
     std::copy(data.inputs[rank].begin(), data.inputs[rank].end(), inputs[rank].first);
-    outputs.push_back(how.in_place ? inputs[rank]
-                                   : memory.allocate(rank, "output", bytes, std::byte{},
-                                                     how.misalignment));
+    outputs.push_back(how.in_place
+                          ? inputs[rank]
+                          : memory.allocate(rank, "output", bytes, std::byte{}, how.misalignment));
     if (!how.in_place) fill(outputs[rank], data.stale);
     fill(session.scratch[rank], data.stale);
     fill(session.flags[rank], how.first_epoch);
@@ -85,11 +85,9 @@ std::vector<model::Edge> edges_of(const Trace& trace) {
 
 model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic& arithmetic,
                             const KernelRun& how) {
-  const model::Builder* builder =
-      model::find_builder(model::Collective::all_reduce, algorithm);
+  const model::Builder* builder = model::find_builder(model::Collective::all_reduce, algorithm);
   TALLY_CHECK(builder != nullptr, "a test asks for an algorithm that has no builder");
-  return builder->build(
-      {how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic});
+  return builder->build({how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic});
 }
 
 }  // namespace tally::test

@@ -19,10 +19,10 @@ struct KernelRun {
   std::int64_t count = 0;
   kernels::emulator::Geometry geometry{1, 4, 64};
   bool in_place = false;
-  std::size_t misalignment = 0;    // of inputs and outputs, in bytes
-  std::uint64_t seed = 1;          // of the scheduler
-  std::uint32_t first_epoch = 0;   // in epochs and flags of every rank
-  int calls = 1;                   // the same call, several times in a row
+  std::size_t misalignment = 0;   // of inputs and outputs, in bytes
+  std::uint64_t seed = 1;         // of the scheduler
+  std::uint32_t first_epoch = 0;  // in epochs and flags of every rank
+  int calls = 1;                  // the same call, several times in a row
 };
 
 /// What is in the buffers before.
@@ -57,7 +57,6 @@ KernelOutcome run_kernel(const kernels::emulator::KernelKey&, const KernelRun&,
 std::vector<model::Edge> edges_of(const kernels::emulator::Trace&);
 
 /// The schedule that the kernel is an implementation of.
-model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&,
-                            const KernelRun&);
+model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&, const KernelRun&);
 
 }  // namespace tally::test

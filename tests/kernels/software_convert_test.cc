@@ -46,8 +46,9 @@ std::vector<float> boundaries(Format id) {
   std::vector<float> all;
   for (std::uint32_t code = 0; code <= f.max_code(); ++code) {
     const double value = reference::decode_spec(id, code);
-    const double next = code < f.max_code() ? reference::decode_spec(id, code + 1)
-                                            : value + (value - reference::decode_spec(id, code - 1));
+    const double next = code < f.max_code()
+                            ? reference::decode_spec(id, code + 1)
+                            : value + (value - reference::decode_spec(id, code - 1));
     add_neighbourhood(static_cast<float>(value), all);
     add_neighbourhood(static_cast<float>((value + next) / 2), all);
   }

@@ -37,11 +37,10 @@ template <class R>
 Launch launch_on_symbols(std::string_view algorithm) {
   return [algorithm](Emulator& emulator, const Session& session, const Call& call) {
     for (int rank = 0; rank < session.ranks; ++rank) {
-      emulator.launch(rank, session.geometry,
-                      [algorithm, a = bind<R>(session, call, rank)](EmulatedGpu& gpu) {
-                        algorithm == "flat" ? all_reduce_flat<R>(gpu, a)
-                                            : all_reduce_tree<R>(gpu, a);
-                      });
+      emulator.launch(
+          rank, session.geometry, [algorithm, a = bind<R>(session, call, rank)](EmulatedGpu& gpu) {
+            algorithm == "flat" ? all_reduce_flat<R>(gpu, a) : all_reduce_tree<R>(gpu, a);
+          });
     }
   };
 }
@@ -136,8 +135,7 @@ std::string difference(const SymbolicKernel& kernel, const KernelRun& how) {
   return "";
 }
 
-constexpr std::int64_t kCounts[] = {0,   1,   3,   15,  16,  17,  127,
-                                    128, 129, 255, 257, 1000, 2049};
+constexpr std::int64_t kCounts[] = {0, 1, 3, 15, 16, 17, 127, 128, 129, 255, 257, 1000, 2049};
 constexpr Geometry kGeometries[] = {{1, 1, 64}, {1, 4, 64}, {2, 64, 64}, {3, 32, 32}};
 
 /// Reads one word of a peer more than it needs.
@@ -253,18 +251,17 @@ TEST_CASE("a kernel is told from the other algorithm and the other accumulator",
   SymbolicKernel kernel = symbolic<AccumulateF32, SymbolCastCodec<16>>("flat", kFp8);
   kernel.algorithm = "tree";
   REQUIRE(difference(kernel, how).rfind("expression", 0) == 0);
-  kernel = symbolic<AccumulateF32, SymbolPlainCodec<8>>("flat", plain(Format::bf16,
-                                                                      Accumulate::element));
+  kernel = symbolic<AccumulateF32, SymbolPlainCodec<8>>("flat",
+                                                        plain(Format::bf16, Accumulate::element));
   REQUIRE(difference(kernel, how).rfind("expression", 0) == 0);
   // Without a wire flat and tree have the same expressions: only the traffic tells.
-  kernel = symbolic<AccumulateF32, SymbolPlainCodec<8>>("flat", plain(Format::bf16,
-                                                                      Accumulate::f32));
+  kernel =
+      symbolic<AccumulateF32, SymbolPlainCodec<8>>("flat", plain(Format::bf16, Accumulate::f32));
   kernel.algorithm = "tree";
   REQUIRE(difference(kernel, how) == "bytes: other than planned");
 }
 
-TEST_CASE("every kernel of the table moves its schedule's bytes and gives its bits",
-          "[kernels]") {
+TEST_CASE("every kernel of the table moves its schedule's bytes and gives its bits", "[kernels]") {
   std::uint64_t runs = 0;
   for (const Format element : {Format::f32, Format::f16, Format::bf16}) {
     for (const model::Wire& wire : model::all_wires()) {

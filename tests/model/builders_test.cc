@@ -111,27 +111,26 @@ TEST_CASE("flat on 2 ranks and 2 lanes, step by step", "[model]") {
   const Schedule schedule = flat_all_reduce({2, 200, 2, false, kPlain});
   REQUIRE(schedule.algorithm == "flat");
   REQUIRE(texts(schedule, 1, 0) ==
-          std::vector<std::string>{
-              "1.scratch[0,128) = 1.input[0,128)", "signal 0.0", "wait 0.0",
-              "1.output[0,128) = 0 + 0.scratch[0,128) + 1.scratch[0,128)", "signal 0.0",
-              "wait 0.0"});
-  REQUIRE(texts(schedule, 0, 1) ==
-          std::vector<std::string>{
-              "0.scratch[128,200) = 0.input[128,200)", "signal 1.1", "wait 1.1",
-              "0.output[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)", "signal 1.1",
-              "wait 1.1"});
+          std::vector<std::string>{"1.scratch[0,128) = 1.input[0,128)", "signal 0.0", "wait 0.0",
+                                   "1.output[0,128) = 0 + 0.scratch[0,128) + 1.scratch[0,128)",
+                                   "signal 0.0", "wait 0.0"});
+  REQUIRE(
+      texts(schedule, 0, 1) ==
+      std::vector<std::string>{"0.scratch[128,200) = 0.input[128,200)", "signal 1.1", "wait 1.1",
+                               "0.output[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)",
+                               "signal 1.1", "wait 1.1"});
 }
 
 TEST_CASE("tree on 2 ranks, step by step", "[model]") {
   const Schedule schedule = tree_all_reduce({2, 200, 1, false, kPlain});
   REQUIRE(schedule.algorithm == "tree");
-  REQUIRE(texts(schedule, 1, 0) ==
-          std::vector<std::string>{
-              "1.scratch[0,128) = 1.input[0,128)", "1.scratch[128,200) = 1.input[128,200)",
-              "signal 0.0", "wait 0.0",
-              "1.scratch[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)", "signal 0.0",
-              "wait 0.0", "1.output[128,200) = 1.scratch[128,200)",
-              "1.output[0,128) = 0.scratch[0,128)", "signal 0.0", "wait 0.0"});
+  REQUIRE(
+      texts(schedule, 1, 0) ==
+      std::vector<std::string>{"1.scratch[0,128) = 1.input[0,128)",
+                               "1.scratch[128,200) = 1.input[128,200)", "signal 0.0", "wait 0.0",
+                               "1.scratch[128,200) = 0 + 0.scratch[128,200) + 1.scratch[128,200)",
+                               "signal 0.0", "wait 0.0", "1.output[128,200) = 1.scratch[128,200)",
+                               "1.output[0,128) = 0.scratch[0,128)", "signal 0.0", "wait 0.0"});
 }
 
 TEST_CASE("builders are found by collective and name", "[model]") {

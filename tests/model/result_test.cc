@@ -48,8 +48,8 @@ TEST_CASE("a failed check names its file and stops the program, in every build",
   REQUIRE(test::aborts("a check that fails", "arithmetic is broken"));
   REQUIRE(!test::aborts("a check that holds", "arithmetic is broken"));
   REQUIRE(!test::aborts("a check that fails", "something else"));
-  const test::CommandResult result = test::run_command(
-      std::string(program_invocation_name) + " 'a check that fails' 2>&1");
+  const test::CommandResult result =
+      test::run_command(std::string(program_invocation_name) + " 'a check that fails' 2>&1");
   CAPTURE(result.output);
   REQUIRE(result.output.find("result_test.cc:") != std::string::npos);
 }

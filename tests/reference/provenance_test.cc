@@ -115,8 +115,8 @@ void require_all_slices_matter(const std::function<void(Slice&)>& change) {
     CAPTURE(schedule.in_place, schedule.arithmetic.wire.name());
     for (std::size_t which = 0; which < 4; ++which) {
       CAPTURE(which);
-      const std::string accepted = accepted_break(
-          schedule, moves_data, [&](Lane& lane, std::size_t step, int) {
+      const std::string accepted =
+          accepted_break(schedule, moves_data, [&](Lane& lane, std::size_t step, int) {
             const std::vector<Slice*> slices = slices_of(lane[step]);
             if (which >= slices.size()) return false;
             change(*slices[which]);

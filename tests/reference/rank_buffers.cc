@@ -49,7 +49,8 @@ std::uint32_t random_code(Format id, Random& random) {
   const auto any = static_cast<std::uint32_t>(random.bits() >> 32) & f.code_mask();
   const std::uint32_t sign = any & f.sign_mask();
   switch (random.below(3)) {
-    case 0: return any;
+    case 0:
+      return any;
     case 1: {
       const std::uint32_t edges[] = {0, 1u << f.fraction_bits, f.max_code(), f.infinity_code(),
                                      f.nan_code()};
@@ -63,8 +64,7 @@ std::uint32_t random_code(Format id, Random& random) {
   }
 }
 
-reference::RankBuffers random_inputs(Format id, int ranks, std::int64_t count,
-                                     std::uint64_t seed) {
+reference::RankBuffers random_inputs(Format id, int ranks, std::int64_t count, std::uint64_t seed) {
   Random random(seed);
   reference::RankBuffers inputs(ranks);
   for (auto& input : inputs) {

@@ -77,14 +77,13 @@ std::uint32_t to(Format format, double x, model::Overflow overflow = model::kAsF
 std::uint32_t oracle(const std::string& algorithm, const Arithmetic& a,
                      const std::vector<std::uint32_t>& codes) {
   const auto through_wire = [&](double x) {
-    return a.wire.is_none() ? x
-                            : decode_spec(a.wire.format, to(a.wire.format, x, a.wire.overflow));
+    return a.wire.is_none() ? x : decode_spec(a.wire.format, to(a.wire.format, x, a.wire.overflow));
   };
   double sum = 0;
   for (const std::uint32_t code : codes) {
     // A sum of two f32 is exact enough in double to be rounded to f32 as if it were exact.
-    sum = decode_spec(Format::f32,
-                      to(Format::f32, sum + through_wire(decode_spec(a.element, code))));
+    sum =
+        decode_spec(Format::f32, to(Format::f32, sum + through_wire(decode_spec(a.element, code))));
     if (a.accumulate == Accumulate::element) sum = decode_spec(a.element, to(a.element, sum));
   }
   return to(a.element, algorithm == "tree" ? through_wire(sum) : sum);
@@ -143,8 +142,7 @@ TEST_CASE("the accumulator starts at +0, so that -0 everywhere gives +0", "[refe
   }
 }
 
-TEST_CASE("a sum that leaves f16 on the way is infinite in f16 and finite in f32",
-          "[reference]") {
+TEST_CASE("a sum that leaves f16 on the way is infinite in f16 and finite in f32", "[reference]") {
   const std::vector<double> values = {60000, 60000, -60000};
   REQUIRE(flat(Format::f16, Accumulate::element, values) == kInfinity);
   REQUIRE(flat(Format::f16, Accumulate::f32, values) == 60000);
@@ -178,7 +176,7 @@ TEST_CASE("a wire quantises each contribution, the tree's also the sum", "[refer
   REQUIRE(tree("e4m3fn", {17, 19}) == 36);
   REQUIRE(flat("e4m3fn", {17, 1}) == 17);
   REQUIRE(tree("e4m3fn", {17, 1}) == 16);
-  REQUIRE(flat("e5m2", {9, 9}) == 16);  // 9 is a tie between 8 and 10
+  REQUIRE(flat("e5m2", {9, 9}) == 16);   // 9 is a tie between 8 and 10
   REQUIRE(flat("e5m2", {11, 1}) == 13);  // 11 is a tie between 10 and 12
   REQUIRE(tree("e5m2", {11, 1}) == 12);
 }
@@ -208,8 +206,7 @@ TEST_CASE("infinity on a wire is what the format makes of it", "[reference]") {
   REQUIRE(std::isnan(flat("e4m3fnuz:sat", {kNan, 1})));
 }
 
-TEST_CASE("run equals the oracle on random bits: all arithmetics, 1 to 16 ranks",
-          "[reference]") {
+TEST_CASE("run equals the oracle on random bits: all arithmetics, 1 to 16 ranks", "[reference]") {
   constexpr std::int64_t kCounts[] = {0, 1, 3, 127, 128, 129, 257};
   std::uint64_t seed = 0;
   for (const Arithmetic& a : all_arithmetics()) {

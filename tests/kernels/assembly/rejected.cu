@@ -1,0 +1,140 @@
+// Kernels with one wrong instruction each: the rules for sm_90 must reject them. Each is a Gpu
+// that differs from NvidiaGpu in one function, or an element with another arithmetic.
+
+#include "kernels/nvidia/nvidia_gpu.h"
+
+#include "kernels/launch.cuh"
+
+namespace tally::kernels {
+
+struct NarrowLoads : NvidiaGpu {
+  template <class T>
+  TALLY_DEVICE T load(const T* p) {
+    if constexpr (std::is_same_v<T, Word>) {
+      Word word;
+      for (int i = 0; i < 4; ++i) {
+        word.part[i] = NvidiaGpu::load(p->part + i);
+        asm volatile("" : : : "memory");
+      }
+      return word;
+    } else {
+      return NvidiaGpu::load(p);
+    }
+  }
+};
+
+struct NarrowStores : NvidiaGpu {
+  template <class T>
+  TALLY_DEVICE void store(T* p, T value) {
+    if constexpr (std::is_same_v<T, Word>) {
+      for (int i = 0; i < 4; ++i) NvidiaGpu::store(p->part + i, value.part[i]);
+    } else {
+      NvidiaGpu::store(p, value);
+    }
+  }
+};
+
+// Through the cache that no acquire drops.
+struct ReadOnlyLoads : NvidiaGpu {
+  template <class T>
+  TALLY_DEVICE T load(const T* p) {
+    if constexpr (std::is_same_v<T, Word>) {
+      return __builtin_bit_cast(Word, __ldg(reinterpret_cast<const uint4*>(p)));
+    } else {
+      return NvidiaGpu::load(p);
+    }
+  }
+};
+
+struct NoFence : NvidiaGpu {
+  TALLY_DEVICE void fence(Release, System) {}
+};
+
+struct DeviceFence : NvidiaGpu {
+  TALLY_DEVICE void fence(Release, System) { asm volatile("fence.acq_rel.gpu;" : : : "memory"); }
+};
+
+struct RelaxedFlag : NvidiaGpu {
+  TALLY_DEVICE void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
+  }
+};
+
+struct DeviceFlag : NvidiaGpu {
+  TALLY_DEVICE void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
+  }
+};
+
+struct MissingAcquire : NvidiaGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
+    std::uint32_t value;
+    do {
+      asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    } while (!predicate(value));
+    return true;
+  }
+};
+
+struct DeviceAcquire : NvidiaGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
+    std::uint32_t value;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    } while (!predicate(value));
+    return true;
+  }
+};
+
+// Saturates where the wire overflows to NaN.
+struct HardwareWhereSoftwareIsDue : NvidiaGpu {
+  template <model::Format F, model::Beyond beyond>
+  using Convert = NvidiaConvert<F, model::Beyond::max_finite>;
+};
+
+struct SoftwareWhereHardwareIsDue : NvidiaGpu {
+  template <model::Format F, model::Beyond beyond>
+  using Convert = SoftwareConvert<F, beyond>;
+};
+
+struct FusedElement : Element<model::Format::f32> {
+  TALLY_DEVICE static Value add(Value a, Value b) { return __builtin_fmaf(a, 1.0000001f, b); }
+};
+
+struct FlushingElement : Element<model::Format::f32> {
+  TALLY_DEVICE static Value add(Value a, Value b) {
+    Value sum;
+    asm("add.rn.ftz.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+  }
+};
+
+using F32 = Element<model::Format::f32>;
+using Plain = Recipe<F32, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+template <model::Format format, model::Beyond beyond>
+using Cast = Recipe<F32, AccumulateF32, CastCodec<format, beyond>, FaithfulPlan>;
+using Saturating = Cast<model::Format::e4m3fn, model::Beyond::max_finite>;
+using Overflowing = Cast<model::Format::e4m3fn, model::Beyond::special>;
+using Fused = Recipe<FusedElement, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+using Flushing =
+    Recipe<FlushingElement, AccumulateElement, PlainCodec<FlushingElement>, FaithfulPlan>;
+
+#define TALLY_REJECTED(recipe, gpu) \
+  template __global__ void flat_kernel<recipe, gpu>(typename recipe::Arguments)
+TALLY_REJECTED(Plain, NarrowLoads);
+TALLY_REJECTED(Plain, NarrowStores);
+TALLY_REJECTED(Plain, ReadOnlyLoads);
+TALLY_REJECTED(Plain, NoFence);
+TALLY_REJECTED(Plain, DeviceFence);
+TALLY_REJECTED(Plain, RelaxedFlag);
+TALLY_REJECTED(Plain, DeviceFlag);
+TALLY_REJECTED(Plain, MissingAcquire);
+TALLY_REJECTED(Plain, DeviceAcquire);
+TALLY_REJECTED(Overflowing, HardwareWhereSoftwareIsDue);
+TALLY_REJECTED(Saturating, SoftwareWhereHardwareIsDue);
+TALLY_REJECTED(Fused, NvidiaGpu);
+TALLY_REJECTED(Flushing, NvidiaGpu);
+
+}  // namespace tally::kernels

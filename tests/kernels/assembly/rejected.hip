@@ -1,0 +1,133 @@
+// Kernels with one wrong instruction each: the rules for gfx942 must reject them. Each is a Gpu
+// that differs from AmdGpu in one function, or an element with another addition.
+
+#include "kernels/amd/amd_gpu.h"
+
+#include "kernels/launch.cuh"
+
+namespace tally::kernels {
+
+// 4 bytes at a time: what stands between the loads keeps the compiler from joining them.
+struct NarrowLoads : AmdGpu {
+  template <class T>
+  TALLY_DEVICE T load(const T* p) {
+    if constexpr (std::is_same_v<T, Word>) {
+      Word word;
+      for (int i = 0; i < 4; ++i) {
+        word.part[i] = AmdGpu::load(p->part + i);
+        asm volatile("" : : : "memory");
+      }
+      return word;
+    } else {
+      return AmdGpu::load(p);
+    }
+  }
+};
+
+struct NarrowStores : AmdGpu {
+  template <class T>
+  TALLY_DEVICE void store(T* p, T value) {
+    if constexpr (std::is_same_v<T, Word>) {
+      for (int i = 0; i < 4; ++i) {
+        AmdGpu::store(p->part + i, value.part[i]);
+        asm volatile("" : : : "memory");
+      }
+    } else {
+      AmdGpu::store(p, value);
+    }
+  }
+};
+
+struct NoFence : AmdGpu {
+  TALLY_DEVICE void fence(Release, System) {}
+};
+
+struct AgentFence : AmdGpu {
+  TALLY_DEVICE void fence(Release, System) { __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent"); }
+};
+
+struct RelaxedFlag : AmdGpu {
+  TALLY_DEVICE void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
+    __hip_atomic_store((GlobalPointer<std::uint32_t>)(flag), value, __ATOMIC_RELAXED,
+                       __HIP_MEMORY_SCOPE_SYSTEM);
+  }
+};
+
+struct AgentFlag : AmdGpu {
+  TALLY_DEVICE void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
+    __hip_atomic_store((GlobalPointer<std::uint32_t>)(flag), value, __ATOMIC_RELEASE,
+                       __HIP_MEMORY_SCOPE_AGENT);
+  }
+};
+
+// Waits until one look at the flag, given the order and scope, satisfies the predicate.
+template <int order, int scope>
+struct OtherWait : AmdGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
+    while (!predicate(
+        __hip_atomic_load((GlobalPointer<const std::uint32_t>)(flag), order, scope))) {
+    }
+    return true;
+  }
+};
+struct MissingAcquire : OtherWait<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM> {};
+struct AgentAcquire : OtherWait<__ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT> {};
+
+// All threads of a wave load the first one's word: through the scalar cache, once the compiler is
+// told that nothing changes it.
+struct ScalarLoads : AmdGpu {
+  using Four = std::uint32_t __attribute__((ext_vector_type(4)));
+  template <class T>
+  TALLY_DEVICE T load(const T* p) {
+    if constexpr (std::is_same_v<T, Word>) {
+      const auto address = reinterpret_cast<std::uintptr_t>(p);
+      const std::uintptr_t low = __builtin_amdgcn_readfirstlane(static_cast<int>(address));
+      const std::uintptr_t high = __builtin_amdgcn_readfirstlane(static_cast<int>(address >> 32));
+      const std::uintptr_t uniform = high << 32 | (low & 0xFFFF'FFFF);
+      const auto* constant = (__attribute__((address_space(4))) const Four*)(uniform);
+      return __builtin_bit_cast(T, *constant);
+    } else {
+      return AmdGpu::load(p);
+    }
+  }
+};
+
+// The hardware's format where another is due.
+struct HardwareWhereSoftwareIsDue : AmdGpu {
+  template <model::Format F, model::Beyond beyond>
+  using Convert = AmdConvert<model::Format::e4m3fnuz, beyond>;
+};
+
+struct SoftwareWhereHardwareIsDue : AmdGpu {
+  template <model::Format F, model::Beyond beyond>
+  using Convert = SoftwareConvert<F, beyond>;
+};
+
+struct FusedElement : Element<model::Format::f32> {
+  TALLY_DEVICE static Value add(Value a, Value b) { return __builtin_fmaf(a, 1.0000001f, b); }
+};
+
+using F32 = Element<model::Format::f32>;
+using Plain = Recipe<F32, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+template <model::Format format>
+using Cast = Recipe<F32, AccumulateF32, CastCodec<format, model::Beyond::special>, FaithfulPlan>;
+using Fused = Recipe<FusedElement, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+
+#define TALLY_REJECTED(recipe, gpu) \
+  template __global__ void flat_kernel<recipe, gpu>(typename recipe::Arguments)
+TALLY_REJECTED(Plain, NarrowLoads);
+TALLY_REJECTED(Plain, NarrowStores);
+TALLY_REJECTED(Plain, NoFence);
+TALLY_REJECTED(Plain, AgentFence);
+TALLY_REJECTED(Plain, RelaxedFlag);
+TALLY_REJECTED(Plain, AgentFlag);
+TALLY_REJECTED(Plain, MissingAcquire);
+TALLY_REJECTED(Plain, AgentAcquire);
+TALLY_REJECTED(Plain, ScalarLoads);
+TALLY_REJECTED(Cast<model::Format::e4m3fn>, HardwareWhereSoftwareIsDue);
+TALLY_REJECTED(Cast<model::Format::e4m3fnuz>, SoftwareWhereHardwareIsDue);
+TALLY_REJECTED(Cast<model::Format::e5m2fnuz>, SoftwareWhereHardwareIsDue);
+TALLY_REJECTED(Fused, AmdGpu);
+
+}  // namespace tally::kernels

@@ -1,0 +1,62 @@
+// Goal: on sm_90 each function of the Gpu is the instruction that it names, in every kernel.
+// Method: read nvcc's PTX kernel by kernel; every rule holds for every kernel, and each rule rejects
+// a kernel that was compiled, by the same command, with the instruction wrong.
+
+#include "tests/kernels/assembly/sm_90_rules.h"
+
+#include "tests/kernels/assembly/rules_test.h"
+#include "tests/support/skip.h"
+
+namespace tally::kernels::assembly {
+namespace {
+
+const std::string kMissing = TALLY_MISSING;
+
+constexpr NamedRule kRules[] = {
+    {"moves_whole_words", sm_90::moves_whole_words},
+    {"releases_in_every_thread", sm_90::releases_in_every_thread},
+    {"stores_flags_with_release", sm_90::stores_flags_with_release},
+    {"loads_flags_with_acquire", sm_90::loads_flags_with_acquire},
+    {"converts_in_hardware_where_it_can", sm_90::converts_in_hardware_where_it_can},
+    {"fuses_nothing", sm_90::fuses_nothing},
+    {"rounds_as_ieee", sm_90::rounds_as_ieee},
+};
+
+constexpr Rejected kRejected[] = {
+    {"::NarrowLoads>", "moves_whole_words"},
+    {"::NarrowStores>", "moves_whole_words"},
+    {"::ReadOnlyLoads>", "moves_whole_words"},
+    {"::NoFence>", "releases_in_every_thread"},
+    {"::DeviceFence>", "releases_in_every_thread"},
+    {"::RelaxedFlag>", "stores_flags_with_release"},
+    {"::DeviceFlag>", "stores_flags_with_release"},
+    {"::MissingAcquire>", "loads_flags_with_acquire"},
+    {"::DeviceAcquire>", "loads_flags_with_acquire"},
+    {"::HardwareWhereSoftwareIsDue>", "converts_in_hardware_where_it_can"},
+    {"::SoftwareWhereHardwareIsDue>", "converts_in_hardware_where_it_can"},
+    {"::FusedElement,", "fuses_nothing"},
+    {"::FlushingElement,", "rounds_as_ieee"},
+};
+
+}  // namespace
+
+TEST_CASE("sm_90: every recipe is compiled, flat and tree", "[kernels]") {
+  if (!kMissing.empty()) return tally::test::skip_case(kMissing);
+  require_all_recipes(read_ptx(read_file(TALLY_LISTING)));
+}
+
+TEST_CASE("sm_90: every kernel keeps every rule", "[kernels]") {
+  if (!kMissing.empty()) return tally::test::skip_case(kMissing);
+  const std::vector<Kernel> kernels = read_ptx(read_file(TALLY_LISTING));
+  require_rules_hold(kernels, kRules);
+  for (const Kernel& kernel : kernels) {
+    if (kernel.stack_bytes > 0) WARN(describe(kernel) << ": bytes of stack " << kernel.stack_bytes);
+  }
+}
+
+TEST_CASE("sm_90: every rule rejects a kernel that breaks it", "[kernels]") {
+  if (!kMissing.empty()) return tally::test::skip_case(kMissing);
+  require_rules_reject(read_ptx(read_file(TALLY_REJECTED_LISTING)), kRules, kRejected);
+}
+
+}  // namespace tally::kernels::assembly
