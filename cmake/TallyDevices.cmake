@@ -34,8 +34,8 @@ tally_missing(TALLY_NO_SM_90_OBJECT NVCC CUDA_RUNTIME)
 
 # The arithmetic that tally_flags freezes on hosts, frozen here. nvcc has its own words for it.
 set(TALLY_GFX942_FLAGS -x hip --offload-arch=gfx942 -std=c++20 -O3 -ffp-contract=off -Wall -Wextra
-  -D__HIP_PLATFORM_AMD__ --rocm-path=/usr --rocm-device-lib-path=${PROJECT_BINARY_DIR}/gfx942_bitcode
-  -I${PROJECT_SOURCE_DIR})
+  -D__HIP_PLATFORM_AMD__ -I${PROJECT_SOURCE_DIR} --rocm-path=/usr
+  --rocm-device-lib-path=${PROJECT_BINARY_DIR}/gfx942_bitcode)
 set(TALLY_SM_90_FLAGS -std=c++20 -arch=sm_90 -O3 --fmad=false --ftz=false --prec-div=true
   --expt-relaxed-constexpr -Werror=all-warnings -I${PROJECT_SOURCE_DIR})
 if(TALLY_HIP_BITCODE)

@@ -2,13 +2,15 @@
 
 # Arithmetic is frozen: no fused multiply-add that the source does not ask for, no fast-math.
 add_library(tally_flags INTERFACE)
-# g++ 12 warns falsely of overlapping strings (its bug 105651), and under ASan of uninitialised ones.
+# g++ 12 warns falsely of overlapping strings (its bug 105651), and under ASan of uninitialised
+# ones.
 target_compile_options(tally_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion
   -Wno-sign-conversion $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${TALLY_WERROR}>:-Werror>)
 target_include_directories(tally_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(TALLY_SANITIZE)
-  target_compile_options(tally_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+  target_compile_options(tally_flags INTERFACE -fsanitize=address,undefined
+    -fno-sanitize-recover=all
     -fno-omit-frame-pointer $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(tally_flags INTERFACE -fsanitize=address,undefined)
 endif()

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define TALLY_GPU_CALL(call)                                                              \
-  do {                                                                                    \
-    const hipError_t tally_error = (call);                                                \
-    if (tally_error != hipSuccess) {                                                      \
-      std::fprintf(stderr, "%s:%d: %s: error %d, %s: %s\n", __FILE__, __LINE__, #call,    \
-                   static_cast<int>(tally_error), hipGetErrorName(tally_error),           \
-                   hipGetErrorString(tally_error));                                       \
-      std::abort();                                                                       \
-    }                                                                                     \
+#define TALLY_GPU_CALL(call)                                                           \
+  do {                                                                                 \
+    const hipError_t tally_error = (call);                                             \
+    if (tally_error != hipSuccess) {                                                   \
+      std::fprintf(stderr, "%s:%d: %s: error %d, %s: %s\n", __FILE__, __LINE__, #call, \
+                   static_cast<int>(tally_error), hipGetErrorName(tally_error),        \
+                   hipGetErrorString(tally_error));                                    \
+      std::abort();                                                                    \
+    }                                                                                  \
   } while (false)

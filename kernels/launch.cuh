@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels as a GPU's runtime launches them. The source that includes this has included the
-// header of its Gpu before, and is compiled for that GPU.
+// The kernels as a GPU's runtime launches them. The source that includes this names its Gpu and is
+// compiled for that GPU.
 
 #include <string_view>
 #include <vector>

@@ -38,7 +38,9 @@ TALLY_DEVICE std::uint32_t software_encode(float x) {
   using Facts = FormatFacts<F>;
   const std::uint32_t magnitude = bits_of(x) & 0x7FFF'FFFFu;
   const std::uint32_t sign = (bits_of(x) >> 31) != 0 ? Facts::kSignMask : 0;
-  if (magnitude > 0x7F80'0000u) return Facts::kMinusZeroIsNan ? Facts::kNanCode : sign | Facts::kNanCode;
+  if (magnitude > 0x7F80'0000u) {
+    return Facts::kMinusZeroIsNan ? Facts::kNanCode : sign | Facts::kNanCode;
+  }
 
   std::uint32_t code;
   if (magnitude < Facts::kMinNormalBits) {

@@ -1,7 +1,6 @@
 // The all-reduce kernels for AMD's gfx942.
 
 #include "kernels/amd/amd_gpu.h"
-
 #include "kernels/launch.cuh"
 
 namespace tally::kernels {

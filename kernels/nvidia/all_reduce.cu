@@ -1,8 +1,7 @@
 // The all-reduce kernels for NVIDIA's sm_90.
 
-#include "kernels/nvidia/nvidia_gpu.h"
-
 #include "kernels/launch.cuh"
+#include "kernels/nvidia/nvidia_gpu.h"
 
 namespace tally::kernels {
 

@@ -52,8 +52,8 @@ TALLY_DEVICE std::uint64_t global_timer() {
   return nanoseconds;
 }
 
-// Conversions, 9.7.9.22 (cvt). Those to 8 bits exist with satfinite only: NaN stays NaN, and what is
-// beyond the largest finite value, infinity too, becomes it. The first source is the upper half.
+// Conversions, 9.7.9.22 (cvt). Those to 8 bits exist with satfinite only: NaN stays NaN, and what
+// is beyond the largest finite value, infinity too, becomes it. The first source is the upper half.
 
 TALLY_DEVICE std::uint32_t cvt_e4m3x2(float upper, float lower) {
   std::uint16_t codes;

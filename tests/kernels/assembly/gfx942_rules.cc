@@ -4,6 +4,8 @@
 #include <regex>
 #include <set>
 
+#include "tests/kernels/assembly/word_rule.h"
+
 namespace tally::kernels::assembly::gfx942 {
 namespace {
 
@@ -76,22 +78,12 @@ int preloaded_registers(const Kernel& kernel) {
 }  // namespace
 
 std::string moves_whole_words(const Kernel& kernel) {
-  const Code& code = kernel.code;
-  const auto has = [&](std::string_view operation) {
-    return std::any_of(code.begin(), code.end(),
-                       [&](const Instruction& i) { return i.operation == operation; });
-  };
-  if (!has("global_load_dwordx4")) return "no global_load_dwordx4";
-  if (!has("global_store_dwordx4")) return "no global_store_dwordx4";
-  for (auto i = first_acquire(code); i != code.end(); ++i) {
-    if (starts_with(*i, "flat_") || starts_with(*i, "scratch_load")) {
-      return broken(*i, "not known to be in global memory");
-    }
-    if (!starts_with(*i, "global_load") || is_flag_load(*i)) continue;
-    const bool is_pointer = i->operation == "global_load_dwordx2";
-    if (!is_pointer && i->operation != "global_load_dwordx4") return broken(*i, "narrow");
+  for (const Instruction& i : kernel.code) {
+    if (starts_with(i, "flat_") || starts_with(i, "scratch_")) return broken(i, "not global");
   }
-  return "";
+  return assembly::moves_whole_words(
+      kernel, {"s_barrier", "global_load", "global_store", "global_load_dwordx4",
+               "global_store_dwordx4", "global_load_dwordx2"});
 }
 
 std::string releases_in_every_thread(const Kernel& kernel) {
@@ -185,9 +177,9 @@ std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
       {"v_cvt_pk_f32_bf8", model::Format::e5m2fnuz},
   };
   for (const auto& [operation, format] : kConversions) {
-    const auto found = std::find_if(
-        kernel.code.begin(), kernel.code.end(),
-        [op = operation](const Instruction& i) { return starts_with(i, op); });
+    const auto found =
+        std::find_if(kernel.code.begin(), kernel.code.end(),
+                     [op = operation](const Instruction& i) { return starts_with(i, op); });
     const bool is_due = kernel.wire == format;
     if (is_due && found == kernel.code.end()) return "no " + std::string(operation);
     if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
@@ -205,10 +197,9 @@ std::string fuses_nothing(const Kernel& kernel) {
 }
 
 std::string sets_the_mode(const Kernel& kernel) {
-  for (const char* wanted :
-       {".amdhsa_float_round_mode_32 0", ".amdhsa_float_round_mode_16_64 0",
-        ".amdhsa_float_denorm_mode_32 3", ".amdhsa_float_denorm_mode_16_64 3",
-        ".amdhsa_fp16_overflow 0"}) {
+  for (const char* wanted : {".amdhsa_float_round_mode_32 0", ".amdhsa_float_round_mode_16_64 0",
+                             ".amdhsa_float_denorm_mode_32 3", ".amdhsa_float_denorm_mode_16_64 3",
+                             ".amdhsa_fp16_overflow 0"}) {
     const auto& all = kernel.directives;
     if (std::find(all.begin(), all.end(), wanted) == all.end()) return std::string("no ") + wanted;
   }

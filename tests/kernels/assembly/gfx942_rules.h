@@ -7,8 +7,8 @@
 
 namespace tally::kernels::assembly::gfx942 {
 
-/// 16 bytes a load and a store. Behind the first acquire nothing narrower is loaded but flags and,
-/// from the arguments, pointers: that is where peers' scratch is read.
+/// Scratch is moved 16 bytes at a time (word_rule.h), and no access needs to find out where it
+/// goes.
 std::string moves_whole_words(const Kernel&);
 /// Before the block barrier that a flag's store follows, each thread writes back its L2 for all
 /// the system and waits for that.

@@ -3,7 +3,6 @@
 // rule rejects a kernel that was compiled, by the same command, with the instruction wrong.
 
 #include "tests/kernels/assembly/gfx942_rules.h"
-
 #include "tests/kernels/assembly/rules_test.h"
 #include "tests/support/skip.h"
 
@@ -24,6 +23,7 @@ constexpr NamedRule kRules[] = {
 
 constexpr Rejected kRejected[] = {
     {"::NarrowLoads>", "moves_whole_words"},
+    {"::HalfLoads>", "moves_whole_words"},
     {"::NarrowStores>", "moves_whole_words"},
     {"::NoFence>", "releases_in_every_thread"},
     {"::AgentFence>", "releases_in_every_thread"},

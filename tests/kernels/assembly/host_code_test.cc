@@ -1,5 +1,5 @@
 // Goal: the emulator's arithmetic is what the source says: the host compiler fused nothing.
-// Method: disassemble its library and look for fused multiply-adds; a file that has one is rejected.
+// Method: disassemble its library and look for fused multiply-adds; a file with one is rejected.
 
 #include <string>
 

@@ -58,6 +58,7 @@ Instruction parse(const std::string& text, int line, bool begins_block) {
   Instruction instruction{line, begins_block, "", {}, text};
   std::istringstream rest(text[0] == '@' ? text.substr(text.find(' ') + 1) : text);
   rest >> instruction.operation;
+  if (instruction.operation.back() == ';') instruction.operation.pop_back();
   for (std::string operand; std::getline(rest, operand, ',');) {
     while (!operand.empty() && operand.front() == ' ') operand.erase(0, 1);
     while (!operand.empty() && operand.back() == ';') operand.pop_back();
@@ -115,7 +116,8 @@ std::vector<Kernel> read_gfx942(const std::string& text) {
 }
 
 std::vector<Kernel> read_ptx(const std::string& text) {
-  static const std::regex begin(R"(\.entry (\w+)\()"), stack(R"(\.local \.align \d+ \.b8 \w+\[(\d+)\])");
+  static const std::regex begin(R"(\.entry (\w+)\()"),
+      stack(R"(\.local \.align \d+ \.b8 \w+\[(\d+)\])");
   std::vector<Kernel> kernels;
   std::istringstream lines(text);
   bool inside = false, begins_block = true;

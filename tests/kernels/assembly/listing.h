@@ -13,10 +13,10 @@ namespace tally::kernels::assembly {
 
 struct Instruction {
   int line;
-  bool begins_block;              // a label, or what the compiler calls a block, stands before it
-  std::string operation;          // without predicate
+  bool begins_block;      // a label, or what the compiler calls a block, stands before it
+  std::string operation;  // without predicate
   std::vector<std::string> operands;
-  std::string text;               // the whole line, without comment, single spaces
+  std::string text;  // the whole line, without comment, single spaces
 };
 
 struct Kernel {
@@ -26,9 +26,9 @@ struct Kernel {
   int stack_bytes = 0;
 
   // What the name says of the recipe.
-  std::string algorithm;                    // flat or tree
+  std::string algorithm;  // flat or tree
   model::Format element{};
-  std::optional<model::Format> wire;        // nothing where elements travel as they are
+  std::optional<model::Format> wire;  // nothing where elements travel as they are
   model::Beyond beyond{};
   bool accumulates_in_f32 = false;
 };

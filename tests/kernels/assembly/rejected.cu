@@ -1,9 +1,8 @@
 // Kernels with one wrong instruction each: the rules for sm_90 must reject them. Each is a Gpu
 // that differs from NvidiaGpu in one function, or an element with another arithmetic.
 
-#include "kernels/nvidia/nvidia_gpu.h"
-
 #include "kernels/launch.cuh"
+#include "kernels/nvidia/nvidia_gpu.h"
 
 namespace tally::kernels {
 

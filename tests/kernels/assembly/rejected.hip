@@ -2,7 +2,6 @@
 // that differs from AmdGpu in one function, or an element with another addition.
 
 #include "kernels/amd/amd_gpu.h"
-
 #include "kernels/launch.cuh"
 
 namespace tally::kernels {
@@ -18,6 +17,21 @@ struct NarrowLoads : AmdGpu {
         asm volatile("" : : : "memory");
       }
       return word;
+    } else {
+      return AmdGpu::load(p);
+    }
+  }
+};
+
+struct HalfLoads : AmdGpu {
+  template <class T>
+  TALLY_DEVICE T load(const T* p) {
+    if constexpr (std::is_same_v<T, Word>) {
+      const auto* halves = reinterpret_cast<const std::uint64_t*>(p);
+      std::uint64_t both[2] = {AmdGpu::load(halves), 0};
+      asm volatile("" : : : "memory");
+      both[1] = AmdGpu::load(halves + 1);
+      return __builtin_bit_cast(Word, both);
     } else {
       return AmdGpu::load(p);
     }
@@ -65,8 +79,8 @@ template <int order, int scope>
 struct OtherWait : AmdGpu {
   template <class Predicate>
   TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
-    while (!predicate(
-        __hip_atomic_load((GlobalPointer<const std::uint32_t>)(flag), order, scope))) {
+    while (
+        !predicate(__hip_atomic_load((GlobalPointer<const std::uint32_t>)(flag), order, scope))) {
     }
     return true;
   }
@@ -117,6 +131,7 @@ using Fused = Recipe<FusedElement, AccumulateElement, PlainCodec<FusedElement>, 
 #define TALLY_REJECTED(recipe, gpu) \
   template __global__ void flat_kernel<recipe, gpu>(typename recipe::Arguments)
 TALLY_REJECTED(Plain, NarrowLoads);
+TALLY_REJECTED(Plain, HalfLoads);
 TALLY_REJECTED(Plain, NarrowStores);
 TALLY_REJECTED(Plain, NoFence);
 TALLY_REJECTED(Plain, AgentFence);

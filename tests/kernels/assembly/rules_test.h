@@ -40,15 +40,16 @@ inline void require_all_recipes(const std::vector<Kernel>& kernels) {
   std::multiset<std::string> wanted, found;
   for_each_recipe([&]<class R>(const model::Arithmetic& a) {
     for (const char* algorithm : {"flat", "tree"}) {
-      wanted.insert(describe(algorithm, a.element, a.wire.name(),
-                             a.accumulate == model::Accumulate::f32));
+      wanted.insert(
+          describe(algorithm, a.element, a.wire.name(), a.accumulate == model::Accumulate::f32));
     }
   });
   for (const Kernel& kernel : kernels) found.insert(describe(kernel));
   REQUIRE(found == wanted);
 }
 
-inline void require_rules_hold(const std::vector<Kernel>& kernels, std::span<const NamedRule> rules) {
+inline void require_rules_hold(const std::vector<Kernel>& kernels,
+                               std::span<const NamedRule> rules) {
   for (const Kernel& kernel : kernels) {
     for (const NamedRule& rule : rules) {
       INFO(describe(kernel) << " " << rule.name);

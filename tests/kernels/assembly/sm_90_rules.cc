@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <regex>
 
+#include "tests/kernels/assembly/word_rule.h"
+
 namespace tally::kernels::assembly::sm_90 {
 namespace {
 
@@ -20,9 +22,8 @@ bool is_ordered(const Instruction& i) {
   return std::regex_search(i.operation, ordered);
 }
 int count(const Code& code, std::string_view operation) {
-  return static_cast<int>(std::count_if(code.begin(), code.end(), [&](const Instruction& i) {
-    return i.operation == operation;
-  }));
+  return static_cast<int>(std::count_if(
+      code.begin(), code.end(), [&](const Instruction& i) { return i.operation == operation; }));
 }
 
 constexpr std::string_view kLoadFlag = "ld.acquire.sys.global.u32";
@@ -31,16 +32,13 @@ constexpr std::string_view kStoreFlag = "st.release.sys.global.u32";
 }  // namespace
 
 std::string moves_whole_words(const Kernel& kernel) {
-  if (count(kernel.code, "ld.global.v4.u32") == 0) return "no ld.global.v4.u32";
-  if (count(kernel.code, "st.global.v4.u32") == 0) return "no st.global.v4.u32";
-  bool acquired = false;
   for (const Instruction& i : kernel.code) {
     if (starts_with(i, "ld.global.nc")) return broken(i, "a load of read-only data");
-    acquired = acquired || i.operation == kLoadFlag;
-    if (!acquired || !is_access(i) || starts_with(i, "st.") || is_ordered(i)) continue;
-    if (i.operation != "ld.global.v4.u32") return broken(i, "narrow");
+    const bool is_global = contains(i.operation, ".global");
+    if (is_access(i) && !is_global) return broken(i, "not global");
   }
-  return "";
+  return assembly::moves_whole_words(
+      kernel, {"bar.sync", "ld.global", "st.global", "ld.global.v4.u32", "st.global.v4.u32", ""});
 }
 
 std::string releases_in_every_thread(const Kernel& kernel) {
@@ -95,11 +93,11 @@ std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
       {"cvt.rn.f16x2.e5m2x2", model::Format::e5m2, false},
   };
   for (const auto& [operation, format, only_saturating] : kConversions) {
-    const bool is_due = kernel.wire == format &&
-                        (!only_saturating || kernel.beyond == model::Beyond::max_finite);
-    const auto found = std::find_if(
-        kernel.code.begin(), kernel.code.end(),
-        [op = operation](const Instruction& i) { return i.operation == op; });
+    const bool is_due =
+        kernel.wire == format && (!only_saturating || kernel.beyond == model::Beyond::max_finite);
+    const auto found =
+        std::find_if(kernel.code.begin(), kernel.code.end(),
+                     [op = operation](const Instruction& i) { return i.operation == op; });
     if (is_due && found == kernel.code.end()) return "no " + std::string(operation);
     if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
   }

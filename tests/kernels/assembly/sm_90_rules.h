@@ -6,8 +6,8 @@
 
 namespace tally::kernels::assembly::sm_90 {
 
-/// 16 bytes a load and a store. Behind the first acquire nothing narrower is loaded, and nothing
-/// through the cache of read-only data (ld.global.nc).
+/// Scratch is moved 16 bytes at a time (word_rule.h), no access needs to find out where it goes,
+/// and none goes through the cache of read-only data (ld.global.nc), which no acquire drops.
 std::string moves_whole_words(const Kernel&);
 /// Before the block barrier that a flag's store follows, each thread fences for all the system.
 std::string releases_in_every_thread(const Kernel&);

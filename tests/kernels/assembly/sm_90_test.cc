@@ -1,10 +1,9 @@
 // Goal: on sm_90 each function of the Gpu is the instruction that it names, in every kernel.
-// Method: read nvcc's PTX kernel by kernel; every rule holds for every kernel, and each rule rejects
-// a kernel that was compiled, by the same command, with the instruction wrong.
-
-#include "tests/kernels/assembly/sm_90_rules.h"
+// Method: read nvcc's PTX kernel by kernel; every rule holds for every kernel, and each rule
+// rejects a kernel that was compiled, by the same command, with the instruction wrong.
 
 #include "tests/kernels/assembly/rules_test.h"
+#include "tests/kernels/assembly/sm_90_rules.h"
 #include "tests/support/skip.h"
 
 namespace tally::kernels::assembly {

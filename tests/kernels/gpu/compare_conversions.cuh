@@ -98,8 +98,8 @@ std::vector<Difference> compare_conversions() {
   std::vector<Difference> all;
   const auto one_byte = [&]<Format F>() {
     const std::string name(model::format(F).name);
-    all.push_back(compare("encode " + name, kAll, &compare_encode4<F, Beyond::special>, kBlocks,
-                          kThreads));
+    all.push_back(
+        compare("encode " + name, kAll, &compare_encode4<F, Beyond::special>, kBlocks, kThreads));
     all.push_back(compare("encode " + name + ":sat", kAll, &compare_encode4<F, Beyond::max_finite>,
                           kBlocks, kThreads));
     all.push_back(compare("decode " + name, 4 * 256, &compare_decode4<F>, 1, 256));

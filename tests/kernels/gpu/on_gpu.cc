@@ -12,7 +12,7 @@
 #include "model/builders.h"
 #include "reference/convert.h"
 #include "reference/run.h"
-#include "tests/kernels/gpu/inputs.h"
+#include "tests/kernels/gpu/gpu_inputs.h"
 #include "tests/kernels/gpu/virtual_ranks.h"
 
 namespace tally::kernels::test {
@@ -59,12 +59,13 @@ void compare(const Call& call, const RankBuffers& got, const RankBuffers& want, 
     tally->elements += call.count;
     if (got[rank] == want[rank]) continue;
     for (std::int64_t i = 0; i < call.count; ++i) {
-      const std::uint32_t g = code_at(got[rank], i, f.bytes()), w = code_at(want[rank], i, f.bytes());
+      const std::uint32_t g = code_at(got[rank], i, f.bytes()),
+                          w = code_at(want[rank], i, f.bytes());
       if (g == w || (f.is_nan(g) && f.is_nan(w))) continue;
       if (tally->mismatches++ > 0 || !tally->first.empty()) continue;
       char text[96];
-      std::snprintf(text, sizeof text, R"(,"rank":%zu,"index":%)" PRId64 R"(,"got":"%x","want":"%x")",
-                    rank, i, g, w);
+      std::snprintf(text, sizeof text,
+                    R"(,"rank":%zu,"index":%)" PRId64 R"(,"got":"%x","want":"%x")", rank, i, g, w);
       tally->first = describe(call) + text;
     }
   }
@@ -79,8 +80,8 @@ void run_calls(VirtualRanks& gpu, const Grid& grid, const std::vector<Call>& cal
   std::vector<RankBuffers> inputs;
   for (int slot = 0; slot < static_cast<int>(calls.size()); ++slot) {
     const Call& call = calls[slot];
-    inputs.push_back(make_inputs(call.arithmetic.element, grid.ranks, call.count,
-                                 1000 * tally->cases + slot));
+    inputs.push_back(
+        make_inputs(call.arithmetic.element, grid.ranks, call.count, 1000 * tally->cases + slot));
     gpu.prepare(slot, call, inputs[slot]);
   }
   gpu.launch(calls);
@@ -141,7 +142,8 @@ void time_all(const Grid& grid) {
       const auto [median, least] = gpu.time({algorithm, arithmetic, kTimedCount, false, 0}, 21);
       std::printf(R"({"what":"time","algorithm":"%s","element":"bf16","wire":"%s","ranks":%d,)"
                   R"("blocks":%d,"threads":%d,"count":%)" PRId64
-                  R"(,"median_us":%.1f,"least_us":%.1f})" "\n",
+                  R"(,"median_us":%.1f,"least_us":%.1f})"
+                  "\n",
                   algorithm, wire.name().c_str(), grid.ranks, grid.blocks, grid.threads,
                   kTimedCount, median, least);
     }
@@ -158,7 +160,8 @@ int run() {
   for (const Difference& d : compare_conversions()) {
     different += d.different;
     std::printf(R"({"what":"conversion","conversion":"%s","inputs":%)" PRIu64
-                R"(,"different":%)" PRIu64 R"(,"first":"%08x"})" "\n",
+                R"(,"different":%)" PRIu64 R"(,"first":"%08x"})"
+                "\n",
                 d.conversion.c_str(), d.inputs, d.different, d.different == 0 ? 0 : d.first);
     std::fflush(stdout);
   }
@@ -168,7 +171,8 @@ int run() {
     different += tally.mismatches + tally.harmed;
     std::printf(R"({"what":"all_reduce","device":"%s","driver":%d,"ranks":%d,"blocks":%d,)"
                 R"("threads":%d,"cases":%)" PRId64 R"(,"elements":%)" PRId64
-                R"(,"mismatches":%)" PRId64 R"(,"harmed":%)" PRId64 R"(,"first":{%s}})" "\n",
+                R"(,"mismatches":%)" PRId64 R"(,"harmed":%)" PRId64 R"(,"first":{%s}})"
+                "\n",
                 device.name.c_str(), device.driver, grid.ranks, grid.blocks, grid.threads,
                 tally.cases, tally.elements, tally.mismatches, tally.harmed, tally.first.c_str());
     std::fflush(stdout);

@@ -55,14 +55,19 @@ struct VirtualRanks::State {
   /// The buffers of one rank. Of input and output, each call has a slot with guards on both sides.
   struct Rank {
     Rank(const State& s, int blocks)
-        : input(s.calls * s.slot_bytes), output(s.calls * s.slot_bytes), scratch(s.largest_bytes),
-          flags(sizeof(std::uint32_t) * kMaxRanks * blocks), epochs(sizeof(std::uint32_t) * blocks),
+        : input(s.calls * s.slot_bytes),
+          output(s.calls * s.slot_bytes),
+          scratch(s.largest_bytes),
+          flags(sizeof(std::uint32_t) * kMaxRanks * blocks),
+          epochs(sizeof(std::uint32_t) * blocks),
           stuck(sizeof(Stuck)) {}
     DeviceBuffer input, output, scratch, flags, epochs, stuck;
   };
 
   State(const Grid& g, int n, std::size_t bytes)
-      : grid(g), calls(n), largest_bytes(std::max<std::size_t>(bytes, 16) + 256),
+      : grid(g),
+        calls(n),
+        largest_bytes(std::max<std::size_t>(bytes, 16) + 256),
         slot_bytes((largest_bytes + 2 * kGuardBytes + 255) / 256 * 256),
         arguments(n * kArgumentsRoom) {
     for (int r = 0; r < grid.ranks; ++r) ranks.push_back(std::make_unique<Rank>(*this, g.blocks));
@@ -215,8 +220,7 @@ std::string VirtualRanks::harm(int slot, const Call& call, const RankBuffers& in
   const auto is_poison = [](std::byte b) { return b == kPoison; };
   for (int r = 0; r < s.grid.ranks; ++r) {
     Stuck stuck;
-    TALLY_GPU_CALL(
-        hipMemcpy(&stuck, s.ranks[r]->stuck.at(0), sizeof stuck, hipMemcpyDeviceToHost));
+    TALLY_GPU_CALL(hipMemcpy(&stuck, s.ranks[r]->stuck.at(0), sizeof stuck, hipMemcpyDeviceToHost));
     if (stuck.happened != 0) {
       return "rank " + std::to_string(r) + " block " + std::to_string(stuck.block) +
              " gave up waiting for rank " + std::to_string(stuck.peer);
@@ -228,7 +232,8 @@ std::string VirtualRanks::harm(int slot, const Call& call, const RankBuffers& in
       const bool is_output = buffer == &s.output_buffer(r, call);
       const std::string name = is_output ? "the output of rank " : "the input of rank ";
       const auto begin = bytes.begin() + first, end = begin + inputs[r].size();
-      if (!std::all_of(bytes.begin(), begin, is_poison) || !std::all_of(end, bytes.end(), is_poison)) {
+      if (!std::all_of(bytes.begin(), begin, is_poison) ||
+          !std::all_of(end, bytes.end(), is_poison)) {
         return "a guard zone at " + name + std::to_string(r) + " was written";
       }
       const bool is_input = buffer == &s.ranks[r]->input;

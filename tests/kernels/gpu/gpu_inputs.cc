@@ -1,4 +1,4 @@
-#include "tests/kernels/gpu/inputs.h"
+#include "tests/kernels/gpu/gpu_inputs.h"
 
 #include <bit>
 #include <cmath>
@@ -68,8 +68,8 @@ RankBuffers make_inputs(Format element, int ranks, std::int64_t count, std::uint
       float x = ordinary(random);
       const int kind = place % 4;
       if (kind == 0 && random % 3 == 0) x = limits[(random >> 8) % limits.size()];
-      std::uint32_t code = reference::encode(element, x, model::Rounding::nearest_even,
-                                             model::kAsFormat);
+      std::uint32_t code =
+          reference::encode(element, x, model::Rounding::nearest_even, model::kAsFormat);
       if (kind == 1 && static_cast<int>((place >> 8) % ranks) == rank) {
         code = static_cast<std::uint32_t>(random >> 16);
       }
