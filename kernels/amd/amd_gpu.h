@@ -2,7 +2,7 @@
 
 // The Gpu (see kernels/gpu.h for the contract) of AMD's gfx942 (MI300X). What an atomic access or a
 // fence becomes is in LLVM's "User Guide for AMDGPU Backend", Memory Model GFX942; what the scope
-// bits sc0 and sc1 do is in AMD's CDNA3 ISA, section 9.1.10. Instructions are named as in its
+// bits sc0 and sc1 do is in AMD's CDNA3 ISA, tables 48 to 51. Instructions are named as in its
 // chapter 12.
 
 #include <hip/hip_runtime.h>
@@ -35,7 +35,7 @@ struct AmdConvert : SoftwareConvert<F, beyond> {};
 
 using FloatPair = float __attribute__((ext_vector_type(2)));
 
-/// FP8 of the CDNA3 ISA: V_CVT_PK_FP8_F32 (12.11) and V_CVT_PK_F32_FP8 (12.8), half a word each.
+/// FP8 of the CDNA3 ISA: V_CVT_PK_FP8_F32 and V_CVT_PK_F32_FP8, half a word each.
 template <model::Beyond beyond>
 struct AmdConvert<model::Format::e4m3fnuz, beyond> {
   TALLY_DEVICE static std::uint32_t encode4(const float (&x)[4]) {
@@ -51,7 +51,7 @@ struct AmdConvert<model::Format::e4m3fnuz, beyond> {
   }
 };
 
-/// BF8 of the CDNA3 ISA: V_CVT_PK_BF8_F32 (12.11) and V_CVT_PK_F32_BF8 (12.8).
+/// BF8 of the CDNA3 ISA: V_CVT_PK_BF8_F32 and V_CVT_PK_F32_BF8.
 template <model::Beyond beyond>
 struct AmdConvert<model::Format::e5m2fnuz, beyond> {
   TALLY_DEVICE static std::uint32_t encode4(const float (&x)[4]) {
@@ -71,7 +71,7 @@ struct AmdConvert<model::Format::e5m2fnuz, beyond> {
 template <model::Format F>
 struct AmdNarrow : SoftwareNarrow<F> {};
 
-/// V_CVT_F16_F32 and V_CVT_F32_F16 (12.8): nearest-even, subnormals kept, both as MODE has it.
+/// V_CVT_F16_F32 and V_CVT_F32_F16: nearest-even, subnormals kept, both as MODE has it.
 template <>
 struct AmdNarrow<model::Format::f16> {
   TALLY_DEVICE static std::uint16_t encode(float x) {
@@ -101,7 +101,7 @@ class AmdGpu {
   TALLY_DEVICE int blocks() const { return blocks_; }
   TALLY_DEVICE static int wave() { return 64; }
 
-  /// What __syncthreads is: S_BARRIER (12.5) between fences of the work-group, which cost nothing
+  /// What __syncthreads is: S_BARRIER between fences of the work-group, which cost nothing
   /// here, since one L1 serves the whole group in order.
   TALLY_DEVICE void block_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -140,7 +140,7 @@ class AmdGpu {
   }
 
   /// Each look is GLOBAL_LOAD_DWORD sc0 sc1, S_WAITCNT vmcnt(0), BUFFER_INV sc0 sc1. The time is
-  /// S_MEMREALTIME's (12.6).
+  /// S_MEMREALTIME's.
   template <class Predicate>
   TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
     const std::uint64_t start = __builtin_amdgcn_s_memrealtime();

@@ -1,7 +1,7 @@
 #pragma once
 
 // One PTX instruction each, for what CUDA C++ has no function of its own or hides its choice.
-// Section numbers are those of the PTX ISA 9.0.
+// Each is described under its name in the PTX ISA, section 9.7; orders and scopes in section 8.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace tally::kernels::ptx {
 /// The address in the global state space, so that the access is known not to be shared memory.
 TALLY_DEVICE std::size_t global(const void* p) { return __cvta_generic_to_global(p); }
 
-/// ld.global.v4.u32, 9.7.9.8: weak. Volatile and with a clobber, so that it stays behind a barrier.
+/// ld.global.v4.u32: weak. Volatile and with a clobber, so that it stays behind a barrier.
 TALLY_DEVICE Word load_word(const void* p) {
   Word w;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -22,7 +22,7 @@ TALLY_DEVICE Word load_word(const void* p) {
   return w;
 }
 
-/// st.global.v4.u32, 9.7.9.11: weak.
+/// st.global.v4.u32: weak.
 TALLY_DEVICE void store_word(void* p, const Word& w) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
                :
@@ -30,29 +30,29 @@ TALLY_DEVICE void store_word(void* p, const Word& w) {
                : "memory");
 }
 
-/// ld.acquire.sys, 9.7.9.8: what the storing thread did before its release is seen from here on.
+/// ld.acquire.sys: what the storing thread did before its release is seen from here on.
 TALLY_DEVICE std::uint32_t load_acquire_sys(const std::uint32_t* p) {
   std::uint32_t value;
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(global(p)) : "memory");
   return value;
 }
 
-/// st.release.sys, 9.7.9.11.
+/// st.release.sys: all that this thread did or saw before is seen by whoever acquires the value.
 TALLY_DEVICE void store_release_sys(std::uint32_t* p, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(global(p)), "r"(value) : "memory");
 }
 
-/// fence.acq_rel.sys, 9.7.13.4.
+/// fence.acq_rel.sys: what this thread did is seen before what it does next.
 TALLY_DEVICE void fence_acq_rel_sys() { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
 
-/// %globaltimer, 10: nanoseconds, in steps of up to about a microsecond.
+/// %globaltimer, section 10: nanoseconds, in steps of up to about a microsecond.
 TALLY_DEVICE std::uint64_t global_timer() {
   std::uint64_t nanoseconds;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
   return nanoseconds;
 }
 
-// Conversions, 9.7.9.22 (cvt). Those to 8 bits exist with satfinite only: NaN stays NaN, and what
+// Conversions (cvt). Those to 8 bits exist with satfinite only: NaN stays NaN, and what
 // is beyond the largest finite value, infinity too, becomes it. The first source is the upper half.
 
 TALLY_DEVICE std::uint32_t cvt_e4m3x2(float upper, float lower) {

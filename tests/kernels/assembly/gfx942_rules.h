@@ -1,7 +1,7 @@
 #pragma once
 
 // What must hold of every kernel's code on gfx942. Orders and scopes: LLVM's "User Guide for AMDGPU
-// Backend", Memory Model GFX942; the bits sc0 and sc1: AMD CDNA3 ISA, section 9.1.10.
+// Backend", Memory Model GFX942; the bits sc0 and sc1: AMD CDNA3 ISA, tables 48 to 51.
 
 #include "tests/kernels/assembly/listing.h"
 
