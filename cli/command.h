@@ -16,6 +16,7 @@ inline constexpr int kBadInput = 2;  // the command line or a file was wrong
 inline constexpr int kNotHere = 3;   // the asked-for subject is not available here
 
 int verify(const Arguments& arguments);
+int study(const Arguments& arguments);
 int formats(const Arguments& arguments);
 int list(const Arguments& arguments);
 

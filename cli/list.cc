@@ -25,9 +25,9 @@ int list(const Arguments& arguments) {
   fmt::print("wires\n");
   for (const model::Wire& wire : model::all_wires()) fmt::print("  {}\n", wire.name());
   fmt::print("inputs\n");
-  for (const std::string_view name : verify::input_kinds()) fmt::print("  {}\n", name);
-  if (const auto tensors = verify::bundled_tensors()) {
-    for (const verify::Input& input : *tensors) fmt::print("  {}\n", input.name);
+  for (const std::string_view name : reference::input_kinds()) fmt::print("  {}\n", name);
+  if (const auto tensors = reference::bundled_tensors()) {
+    for (const reference::Input& input : *tensors) fmt::print("  {}\n", input.name);
   }
   fmt::print("faults to plant\n");
   for (const auto& fault : kernels::emulator::planted_faults()) {

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <iostream>
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/output_files.h"
+#include "cli/progress.h"
 #include "cli/verify_options.h"
 #include "verify/report.h"
 #include "verify/subject.h"
@@ -29,11 +29,9 @@ class Reports {
                    {&options.junit, verify::junit_report}};
     for (const auto& [file, make] : kinds) {
       if (file->empty() || *file == "-") continue;
-      files_.push_back(std::make_unique<std::ofstream>(*file));
-      if (!*files_.back()) {
-        return model::Error{*file, "cannot be written", "check the folder and its permissions"};
-      }
-      reports_.push_back(make(*files_.back()));
+      const auto stream = files_.open(*file);
+      if (!stream) return stream.error();
+      reports_.push_back(make(**stream));
     }
     // Standard output is written to only when all is well so far.
     for (const auto& [file, make] : kinds) {
@@ -50,32 +48,12 @@ class Reports {
   /// An error where not everything could be written.
   std::optional<model::Error> finish(const verify::Summary& summary) {
     for (const auto& report : reports_) report->finish(summary);
-    std::cout.flush();
-    bool written = bool(std::cout);
-    for (const auto& file : files_) written &= bool(file->flush());
-    if (written) return std::nullopt;
-    return model::Error{"results", "could not all be written", "is the disk full?"};
+    return files_.finish();
   }
 
  private:
-  std::vector<std::unique_ptr<std::ofstream>> files_;
+  OutputFiles files_;
   std::vector<std::unique_ptr<verify::Report>> reports_;
-};
-
-/// On a terminal, how far the run is.
-class Progress {
- public:
-  explicit Progress(std::size_t cases)
-      : cases_(cases), on_(isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0) {}
-  void step() {
-    if (on_ && (++done_ % 64 == 0 || done_ == cases_)) {
-      fmt::print(stderr, "\r{} of {} cases{}", done_, cases_, done_ == cases_ ? "\n" : "");
-    }
-  }
-
- private:
-  std::size_t cases_, done_ = 0;
-  bool on_;
 };
 
 }  // namespace
@@ -98,7 +76,7 @@ int verify(const Arguments& arguments) {
   }
   Reports reports;
   if (const auto error = reports.open(*options)) return complain(*error);
-  Progress progress(options->cases.size());
+  Progress progress(options->cases.size(), 64, "cases");
   const auto summary = tally::verify::run_campaign(
       options->cases, **subject,
       [&](const tally::verify::CaseResult& result) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/option_values.h"
 #include "kernels/emulator/kernel_table.h"
 #include "model/suggestion.h"
 #include "verify/names.h"
@@ -24,13 +25,15 @@ struct Typed {
 
 void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--collective", typed.collective, "list, or all");
-  app.add_option("--algorithm", typed.algorithm, "list: flat, tree; or all");
+  app.add_option("--algorithm", typed.algorithm, "list: ring, flat, tree; or all");
   app.add_option("--ranks", typed.ranks, "list of 1..16");
   app.add_option("-d,--dtype", typed.dtype, "list: f32, bf16, f16");
-  app.add_option("-o,--op", typed.op, "list: sum");
-  app.add_option(
-      "--wire", typed.wire,
-      "list: none, e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, each cast with or without :sat; or all");
+  app.add_option("-o,--op", typed.op,
+                 "list: sum, prod, min, max, avg (wires: sum and avg); default: all");
+  app.add_option("--wire", typed.wire,
+                 "list: none; e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, each with or without :sat; "
+                 "ELEMENT:bLENGTH:SCALE"
+                 "[:RULE], as in e4m3fn:b128:f32 or e4m3fn:b32:e8m0:floor; or all");
   app.add_option("--accumulate", typed.accumulate,
                  "element or f32; default: element, f32 with a wire");
   app.add_option("-b", typed.smallest, "smallest size in bytes (K, M, G: binary)");
@@ -38,7 +41,7 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("-f", typed.factor, "factor between sizes");
   app.add_option("--count", typed.count, "list of element counts, instead of sizes");
   app.add_option("--input", typed.input,
-                 "list: order_free, normal, corner, FILE.npy [ranks, elements]");
+                 "list of what `tally list` names, or FILE.npy [ranks, elements]");
   app.add_option("--placement", typed.placement, "list: out_of_place, in_place, misaligned");
   app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
   app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
@@ -52,76 +55,6 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--json", options.json, "JSON lines to a file, - for standard output");
   app.add_option("--csv", options.csv, "CSV to a file, - for standard output");
   app.add_option("--junit", options.junit, "JUnit XML to a file, - for standard output");
-}
-
-/// Every flag that was declared, for suggestions.
-std::vector<std::string> flag_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
-  return names;
-}
-
-std::optional<Error> parse_arguments(CLI::App& app, const Arguments& arguments,
-                                     VerifyOptions& options) {
-  Arguments reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help();
-  } catch (const CLI::ExtrasError&) {
-    const auto extras = app.remaining();
-    const std::string unknown = extras.empty() ? "" : extras.front();
-    return Error{"command line", "unknown argument '" + unknown + "'",
-                 model::suggestion(unknown.substr(0, unknown.find('=')), flag_names(app))};
-  } catch (const CLI::ParseError& error) {
-    return Error{"command line", error.what(), "tally verify --help lists the flags"};
-  }
-  return std::nullopt;
-}
-
-/// Reads a comma-separated list into `values`; leaves it alone where nothing was typed.
-template <class T, class Parse>
-std::optional<Error> read_list(const std::string& typed, Parse parse, std::vector<T>& values) {
-  if (typed.empty()) return std::nullopt;
-  values.clear();
-  for (const std::string& piece : verify::split(typed, ',')) {
-    auto value = parse(piece);
-    if (!value) return value.error();
-    values.push_back(*value);
-  }
-  return std::nullopt;
-}
-
-/// A whole number in [low, high], with a binary suffix where sizes are meant.
-Result<std::int64_t> number(const char* flag, std::string_view text, std::int64_t low,
-                            std::int64_t high, bool with_suffix = false) {
-  std::int64_t scale = 1;
-  std::string_view digits = text;
-  if (with_suffix && !text.empty()) {
-    const std::size_t suffix = std::string_view("KMG").find(text.back());
-    if (suffix != std::string_view::npos) {
-      scale = std::int64_t{1} << (10 * (suffix + 1));
-      digits.remove_suffix(1);
-    }
-  }
-  const auto value = parse_integer<std::int64_t>(digits);
-  if (!value || *value < 0 || *value > high / scale || *value * scale < low) {
-    return Error{flag, "'" + std::string(text) + "' is not a whole number that can be used here",
-                 "from " + std::to_string(low) + " to " + std::to_string(high)};
-  }
-  return *value * scale;
-}
-
-std::optional<Error> read_number(const char* flag, const std::string& typed, std::int64_t low,
-                                 std::int64_t high, int& value) {
-  if (typed.empty()) return std::nullopt;
-  const auto parsed = number(flag, typed, low, high);
-  if (!parsed) return parsed.error();
-  value = static_cast<int>(*parsed);
-  return std::nullopt;
 }
 
 std::optional<Error> read_sizes(const Typed& typed, Plan& plan) {
@@ -177,22 +110,13 @@ std::optional<Error> read_fault(const std::string& typed, Plan& plan) {
 }
 
 std::optional<Error> read_inputs(const Typed& typed, Plan& plan) {
-  if (!typed.input.empty()) return read_list(typed.input, verify::open_input, plan.inputs);
-  const auto tensors = verify::bundled_tensors();
+  if (!typed.input.empty()) return read_list(typed.input, reference::open_input, plan.inputs);
+  const auto tensors = reference::bundled_tensors();
   if (!tensors) return tensors.error();
   // With sizes asked for, only inputs that have any size.
-  if (plan.counts.empty() && plan.sizes.empty()) {
+  if (plan.with_tensors && plan.counts.empty() && plan.sizes.empty()) {
     plan.inputs.insert(plan.inputs.end(), tensors->begin(), tensors->end());
   }
-  return std::nullopt;
-}
-
-/// "all", or a list of what `parse` knows.
-template <class T, class Parse>
-std::optional<Error> read_list_or_all(const std::string& typed, const std::vector<T>& all,
-                                      Parse parse, std::vector<T>& values) {
-  if (typed != "all") return read_list(typed, parse, values);
-  values = all;
   return std::nullopt;
 }
 
@@ -245,17 +169,13 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
                     plan.interleavings));
   first(read_shard(typed.shard, plan));
   first(read_fault(typed.plant, plan));
+  plan.leaves_out_disallowed = typed.wire.empty() || typed.wire == "all" ||
+                               typed.algorithm.empty() || typed.algorithm == "all";
   if (!error) first(read_inputs(typed, plan));
   plan.seed = seed;
   if (accumulate.size() > 1) first(Error{"--accumulate", "takes one name", "element or f32"});
   if (!accumulate.empty()) plan.accumulate = accumulate.front();
   return error;
-}
-
-std::optional<Error> check_outputs(const VerifyOptions& options) {
-  const int on_stdout = (options.json == "-") + (options.csv == "-") + (options.junit == "-");
-  if (on_stdout <= 1) return std::nullopt;
-  return Error{"command line", "two outputs ask for standard output", "give one of them a file"};
 }
 
 }  // namespace
@@ -266,20 +186,25 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   Typed typed;
   VerifyOptions options;
   declare(app, typed, options);
-  if (auto error = parse_arguments(app, arguments, options)) return *error;
+  if (auto error = parse_arguments(app, arguments, options.help)) return *error;
   if (options.help) return options;
-  if (auto error = check_outputs(options)) return *error;
+  if (auto error = check_outputs({options.json, options.csv, options.junit})) return *error;
   if (!typed.replay.empty()) {
     const auto c = verify::parse_case(typed.replay);
     if (!c) return c.error();
     options.cases = {*c};
     return options;
   }
-  Plan plan = verify::default_plan();
-  if (auto error = read_plan(typed, plan)) return *error;
-  const auto cases = verify::cases(plan);
-  if (!cases) return cases.error();
-  options.cases = *cases;
+  std::vector<Plan> plans = verify::default_plans();
+  const bool is_chosen = !typed.op.empty() || !typed.wire.empty() || !typed.input.empty();
+  if (is_chosen) plans.resize(2);  // the sums, whose lists are then replaced
+  if (!typed.input.empty()) plans.resize(1);
+  for (Plan& plan : plans) {
+    if (auto error = read_plan(typed, plan)) return *error;
+    const auto cases = verify::cases(plan);
+    if (!cases) return cases.error();
+    options.cases.insert(options.cases.end(), cases->begin(), cases->end());
+  }
   return options;
 }
 

@@ -78,10 +78,3 @@ function(tally_device_file variable)
     COMMENT "Compiling ${arg_SOURCE} for ${arg_DEVICE}" VERBATIM)
   set(${variable} ${result} PARENT_SCOPE)
 endfunction()
-
-# tally_skipped_test(name LABELS ... REASON text): a CTest entry that says why it does not run.
-function(tally_skipped_test name)
-  cmake_parse_arguments(arg "" "REASON" "LABELS" ${ARGN})
-  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: ${arg_REASON}'; exit 77")
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
-endfunction()

@@ -39,6 +39,13 @@ function(tally_test name)
   endif()
 endfunction()
 
+# tally_skipped_test(name LABELS ... REASON text): a CTest entry that says why it does not run.
+function(tally_skipped_test name)
+  cmake_parse_arguments(arg "" "REASON" "LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND sh -c "echo 'skipped: ${arg_REASON}'; exit 77")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+endfunction()
+
 # tally_fuzz(name SOURCES ... DEPENDS ...): a libFuzzer target; configure with clang.
 function(tally_fuzz name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})

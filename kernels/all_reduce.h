@@ -3,8 +3,9 @@
 // What the all-reduce kernels share: their arguments, the division of work among blocks, and the
 // movement of tiles. A tile is what one word of the wire holds: Codec::kPerWord elements.
 
-#include "kernels/element.h"
+#include "kernels/block_wire.h"
 #include "kernels/gpu.h"
+#include "kernels/operation.h"
 
 namespace tally::kernels {
 
@@ -15,18 +16,21 @@ struct AllReduceArguments {
   const typename E::Storage* input;  // [count], element-aligned
   typename E::Storage* output;       // [count], element-aligned, may be input
   std::int64_t count;
-  std::int32_t rank, ranks;                    // ranks in 1..kMaxRanks
-  typename Codec::Packet* scratch[kMaxRanks];  // own and peers', [ceil(count / kPerWord)]
-  std::uint32_t* flags[kMaxRanks];             // own and peers', [blocks][kMaxRanks]
-  std::uint32_t* epochs;                       // own, [blocks]: barriers a block has passed
-  Stuck* stuck;                                // own
+  std::int32_t rank, ranks;  // ranks in 1..kMaxRanks
+  typename Codec::Parameters codec;
+  // Own and peers', [ceil(count / kPerWord)], behind them the scales where the codec has any.
+  typename Codec::Packet* scratch[kMaxRanks];
+  std::uint32_t* flags[kMaxRanks];  // own and peers', [blocks][kMaxRanks]
+  std::uint32_t* epochs;            // own, [blocks]: barriers a block has passed
+  Stuck* stuck;                     // own
 };
 
-/// Everything that a kernel is made of beside its movement: element, accumulator, wire, and the
-/// plan, which is FaithfulPlan but for planted faults.
-template <class E, class A, class C, class P>
+/// Everything that a kernel is made of beside its movement: element, operation, accumulator, wire,
+/// and the plan, which is FaithfulPlan but for planted faults.
+template <class E, class O, class A, class C, class P>
 struct Recipe {
   using Element = E;
+  using Operation = O;
   using Accumulator = A;
   using Codec = C;
   using Plan = P;
@@ -38,16 +42,15 @@ struct Span {
   std::int64_t begin, end;
 };
 
-/// Chunks and parts are multiples of this many elements, so that no word belongs to two of them.
-inline constexpr std::int64_t kUnit = 128;
-
-/// Piece `index` of `span` cut into `pieces` of whole units, the last ones short or empty. The
-/// span has fewer than 2^38 elements: units are divided in 32 bits, because a GPU divides 64 bits
-/// in a long routine, on gfx942 with fused multiply-adds.
-TALLY_DEVICE Span piece(Span span, std::int32_t index, std::int32_t pieces) {
-  const auto units = static_cast<std::uint32_t>((span.end - span.begin + kUnit - 1) / kUnit);
+/// Piece `index` of `span` cut into `pieces` of whole units of 2^unit_bits elements, the last ones
+/// short or empty. The span has fewer than 2^38 elements: units are divided in 32 bits, because a
+/// GPU divides 64 bits in a long routine, on gfx942 with fused multiply-adds.
+TALLY_DEVICE Span piece(Span span, std::int32_t index, std::int32_t pieces,
+                        int unit_bits = kUnitBits) {
+  const std::int64_t unit = std::int64_t{1} << unit_bits;
+  const auto units = static_cast<std::uint32_t>((span.end - span.begin + unit - 1) >> unit_bits);
   const auto divisor = static_cast<std::uint32_t>(pieces);
-  const std::int64_t length = kUnit * ((units + divisor - 1) / divisor);
+  const std::int64_t length = unit * ((units + divisor - 1) / divisor);
   const std::int64_t begin = span.begin + index * length, end = begin + length;
   return {begin < span.end ? begin : span.end, end < span.end ? end : span.end};
 }
@@ -101,15 +104,23 @@ TALLY_DEVICE void store_tile(Gpu& gpu, typename E::Storage* p, std::int64_t vali
   }
 }
 
-/// Calls tile(word, first element, valid elements) for the words of `span` that are this thread's.
-template <class Codec, class Gpu, class Tile>
-TALLY_DEVICE void for_my_tiles(Gpu& gpu, Span span, Tile tile) {
+/// Calls work(tile) for the words of `span` that are this thread's. A span that is not empty begins
+/// at a whole unit, so its first element begins a word and a block. Threads of a codec's group
+/// go on together until none of them has elements.
+template <class Codec, class Gpu, class Work>
+TALLY_DEVICE void for_my_tiles(Gpu& gpu, const Codec& codec, Span span, Work work) {
   constexpr std::int64_t n = Codec::kPerWord;
-  // A span that is not empty begins at a whole unit, so its first element begins a word.
-  for (std::int64_t first = span.begin + gpu.thread() * n; first < span.end;
+  const std::int64_t place = n * (gpu.thread() & (codec.group() - 1));  // within the group
+  for (std::int64_t first = span.begin + gpu.thread() * n; first - place < span.end;
        first += gpu.threads() * n) {
-    tile(first / n, first, span.end - first < n ? span.end - first : n);
+    const std::int64_t left = span.end - first;
+    work(Tile{first / n, first, left < 0 ? 0 : left < n ? left : n});
   }
+}
+
+template <class R>
+TALLY_DEVICE typename R::Codec codec_of(const typename R::Arguments& a) {
+  return typename R::Codec(a.codec, a.count);
 }
 
 /// What a faithful kernel does where planted faults (planted.h) do something else.
@@ -121,42 +132,71 @@ struct FaithfulPlan {
   /// The ranks that a sum takes, in order.
   TALLY_DEVICE static int terms(int ranks) { return ranks; }
   TALLY_DEVICE static int term(int k, int) { return k; }
-  /// Whether the n-th barrier of a call is performed.
+  /// Whether the n-th meeting of ranks in a call is performed.
   TALLY_DEVICE static bool meets(int) { return true; }
-  /// Stores the results of one tile, the first of them being output element `first`.
+  /// What `rank` staged in a tile.
   template <class R, class Gpu>
-  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, std::int64_t first,
-                                 std::int64_t valid,
-                                 const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
-    store_tile<typename R::Element>(gpu, a.output + first, valid, x);
+  TALLY_DEVICE static auto load(Gpu& gpu, const typename R::Arguments& a,
+                                const typename R::Codec& codec, int rank, const Tile& tile) {
+    return codec.load(gpu, a.scratch[rank], tile);
   }
+  /// Stores the results of one tile.
+  template <class R, class Gpu>
+  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
+                                 const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+    store_tile<typename R::Element>(gpu, a.output + tile.first, tile.valid, x);
+  }
+  /// Whether `rank` takes the results of chunk `owner` from its owner's scratch.
+  TALLY_DEVICE static bool fetches(int, int) { return true; }
+  /// What the owner of a chunk does with a tile's results beside encoding them: nothing.
+  template <class R, class Gpu>
+  TALLY_DEVICE static void keep(Gpu&, const typename R::Arguments&, const Tile&,
+                                const typename R::Element::Value (&)[R::Codec::kPerWord]) {}
 };
+
+/// The part of chunk `owner` that this block works on.
+template <class R, class Gpu>
+TALLY_DEVICE Span my_part(Gpu& gpu, const typename R::Arguments& a, int owner) {
+  const int unit_bits = codec_of<R>(a).unit_bits();
+  const Span chunk = piece(R::Plan::summed(a.count, a.ranks), owner, a.ranks, unit_bits);
+  return piece(chunk, gpu.block(), gpu.blocks(), unit_bits);
+}
 
 /// Own scratch = own input, encoded.
 template <class R, class Gpu>
 TALLY_DEVICE void stage(Gpu& gpu, const typename R::Arguments& a, Span span) {
-  using Codec = typename R::Codec;
-  for_my_tiles<Codec>(gpu, R::Plan::staged(span), [&](auto word, auto first, auto valid) {
-    typename R::Element::Value x[Codec::kPerWord];
-    load_tile<typename R::Element>(gpu, a.input + first, valid, x);
-    gpu.store(a.scratch[a.rank] + word, Codec::template encode<Gpu>(x));
+  const auto codec = codec_of<R>(a);
+  for_my_tiles(gpu, codec, R::Plan::staged(span), [&](const Tile& tile) {
+    typename R::Element::Value x[R::Codec::kPerWord];
+    load_tile<typename R::Element>(gpu, a.input + tile.first, tile.valid, x);
+    codec.store(gpu, a.scratch[a.rank], tile, codec.encode(gpu, tile, x));
   });
 }
 
-/// sum = what all ranks staged in `word`, in the plan's order, from +0.
+/// x = what all ranks staged in a tile, combined in the plan's order, complete.
 template <class R, class Gpu>
-TALLY_DEVICE void sum_word(Gpu& gpu, const typename R::Arguments& a, std::int64_t word,
-                           typename R::Element::Value (&sum)[R::Codec::kPerWord]) {
-  using Codec = typename R::Codec;
+TALLY_DEVICE void reduce_tile(Gpu& gpu, const typename R::Arguments& a,
+                              const typename R::Codec& codec, const Tile& tile,
+                              typename R::Element::Value (&x)[R::Codec::kPerWord]) {
   using E = typename R::Element;
-  for (int i = 0; i < Codec::kPerWord; ++i) sum[i] = E::zero();
-  for (int k = 0; k < R::Plan::terms(a.ranks); ++k) {
-    typename E::Value x[Codec::kPerWord];
-    Codec::template decode<Gpu>(gpu.load(a.scratch[R::Plan::term(k, a.ranks)] + word), x);
-    for (int i = 0; i < Codec::kPerWord; ++i) {
-      sum[i] = R::Accumulator::template add<Gpu, E>(sum[i], x[i]);
+  using Operation = typename R::Operation;
+  constexpr int n = R::Codec::kPerWord;
+  int k = 0;
+  if constexpr (Operation::kStart == Start::first_term) {
+    const int first = R::Plan::term(k++, a.ranks);
+    codec.template decode<Gpu>(R::Plan::template load<R>(gpu, a, codec, first, tile), x);
+  } else {
+    for (int i = 0; i < n; ++i) x[i] = Operation::kStart == Start::one ? E::one() : E::zero();
+  }
+  for (; k < R::Plan::terms(a.ranks); ++k) {
+    typename E::Value term[n];
+    const int rank = R::Plan::term(k, a.ranks);
+    codec.template decode<Gpu>(R::Plan::template load<R>(gpu, a, codec, rank, tile), term);
+    for (int i = 0; i < n; ++i) {
+      x[i] = R::Accumulator::template combine<Gpu, E, Operation>(x[i], term[i]);
     }
   }
+  for (int i = 0; i < n; ++i) x[i] = Operation::template complete<E>(x[i], a);
 }
 
 }  // namespace tally::kernels

@@ -13,14 +13,16 @@ namespace tally::kernels {
 
 template <class R, class Gpu>
 TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
-  const Span mine = piece(R::Plan::summed(a.count, a.ranks), gpu.block(), gpu.blocks());
+  const auto codec = codec_of<R>(a);
+  const Span all = R::Plan::summed(a.count, a.ranks);
+  const Span mine = piece(all, gpu.block(), gpu.blocks(), codec.unit_bits());
   PeerBarrier<R, Gpu> barrier(gpu, a);
   stage<R>(gpu, a, mine);
   barrier.meet();
-  for_my_tiles<typename R::Codec>(gpu, mine, [&](auto word, auto first, auto valid) {
-    typename R::Element::Value sum[R::Codec::kPerWord];
-    sum_word<R>(gpu, a, word, sum);
-    R::Plan::template store<R>(gpu, a, first, valid, sum);
+  for_my_tiles(gpu, codec, mine, [&](const Tile& tile) {
+    typename R::Element::Value x[R::Codec::kPerWord];
+    reduce_tile<R>(gpu, a, codec, tile, x);
+    R::Plan::template store<R>(gpu, a, tile, x);
   });
   barrier.meet();  // until then peers read this rank's scratch
   barrier.finish();

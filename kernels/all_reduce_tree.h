@@ -13,32 +13,26 @@
 
 namespace tally::kernels {
 
-/// The part of chunk `owner` that block `block` works on.
-template <class R, class Gpu>
-TALLY_DEVICE Span my_part(Gpu& gpu, const typename R::Arguments& a, int owner) {
-  const Span chunk = piece(R::Plan::summed(a.count, a.ranks), owner, a.ranks);
-  return piece(chunk, gpu.block(), gpu.blocks());
-}
-
 /// Own scratch, own chunk = the encoded sum of all ranks' scratch.
 template <class R, class Gpu>
 TALLY_DEVICE void sum_chunk(Gpu& gpu, const typename R::Arguments& a) {
-  using Codec = typename R::Codec;
-  for_my_tiles<Codec>(gpu, my_part<R>(gpu, a, a.rank), [&](auto word, auto, auto) {
-    typename R::Element::Value sum[Codec::kPerWord];
-    sum_word<R>(gpu, a, word, sum);
-    gpu.store(a.scratch[a.rank] + word, Codec::template encode<Gpu>(sum));
+  const auto codec = codec_of<R>(a);
+  for_my_tiles(gpu, codec, my_part<R>(gpu, a, a.rank), [&](const Tile& tile) {
+    typename R::Element::Value x[R::Codec::kPerWord];
+    reduce_tile<R>(gpu, a, codec, tile, x);
+    R::Plan::template keep<R>(gpu, a, tile, x);
+    codec.store(gpu, a.scratch[a.rank], tile, codec.encode(gpu, tile, x));
   });
 }
 
 /// Output, chunk `owner` = what its owner summed.
 template <class R, class Gpu>
 TALLY_DEVICE void fetch_chunk(Gpu& gpu, const typename R::Arguments& a, int owner) {
-  using Codec = typename R::Codec;
-  for_my_tiles<Codec>(gpu, my_part<R>(gpu, a, owner), [&](auto word, auto first, auto valid) {
-    typename R::Element::Value x[Codec::kPerWord];
-    Codec::template decode<Gpu>(gpu.load(a.scratch[owner] + word), x);
-    R::Plan::template store<R>(gpu, a, first, valid, x);
+  const auto codec = codec_of<R>(a);
+  for_my_tiles(gpu, codec, my_part<R>(gpu, a, owner), [&](const Tile& tile) {
+    typename R::Element::Value x[R::Codec::kPerWord];
+    codec.template decode<Gpu>(codec.load(gpu, a.scratch[owner], tile), x);
+    R::Plan::template store<R>(gpu, a, tile, x);
   });
 }
 
@@ -50,7 +44,8 @@ TALLY_DEVICE void all_reduce_tree(Gpu& gpu, const typename R::Arguments& a) {
   sum_chunk<R>(gpu, a);
   barrier.meet();
   for (int distance = 0; distance < a.ranks; ++distance) {
-    fetch_chunk<R>(gpu, a, (a.rank + distance) % a.ranks);  // not all ask rank 0 first
+    const int owner = (a.rank + distance) % a.ranks;  // not all ask rank 0 first
+    if (R::Plan::fetches(owner, a.rank)) fetch_chunk<R>(gpu, a, owner);
   }
   barrier.meet();  // until then peers read this rank's scratch
   barrier.finish();

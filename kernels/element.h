@@ -1,41 +1,45 @@
 #pragma once
 
-// Elements, accumulators and wires, as policies of the kernels. A codec never knows ranks.
+// Elements and accumulators, as policies of the kernels.
 
 #include "kernels/device.h"
 #include "kernels/software_convert.h"
+#include "model/collective.h"
 
 namespace tally::kernels {
 
-/// An element of format F in a user's buffer; its value in registers is a float.
-template <model::Format F>
-struct Element;
+TALLY_DEVICE bool is_nan(float x) { return (bits_of(x) & 0x7FFF'FFFFu) > 0x7F80'0000u; }
+/// Unsigned integers in the order of the numbers from -infinity to infinity, -0 below +0.
+TALLY_DEVICE std::uint32_t place_of(float x) {
+  const std::uint32_t bits = bits_of(x);
+  return bits ^ ((bits >> 31) != 0 ? 0xFFFF'FFFFu : 0x8000'0000u);
+}
 
-template <>
-struct Element<model::Format::f32> {
-  static constexpr model::Format kFormat = model::Format::f32;
-  using Storage = float;
+/// The arithmetic of elements whose values are floats. Each operation is rounded once.
+struct FloatValues {
   using Value = float;
   TALLY_DEVICE static Value zero() { return 0.0f; }
+  TALLY_DEVICE static Value one() { return 1.0f; }
   TALLY_DEVICE static Value add(Value a, Value b) { return a + b; }
-  template <class Gpu>
-  TALLY_DEVICE static Value value(Storage x) {
-    return x;
+  TALLY_DEVICE static Value multiply(Value a, Value b) { return a * b; }
+  TALLY_DEVICE static Value divide(Value x, int divisor) { return x / static_cast<float>(divisor); }
+  // A NaN on either side gives NaN, which fmin and fmax drop; of two zeros either knows its sign.
+  TALLY_DEVICE static Value minimum(Value a, Value b) {
+    if (is_nan(a) || is_nan(b)) return float_of(0x7FC0'0000u);
+    return place_of(b) < place_of(a) ? b : a;
   }
-  template <class Gpu>
-  TALLY_DEVICE static Storage storage(Value x) {
-    return x;
+  TALLY_DEVICE static Value maximum(Value a, Value b) {
+    if (is_nan(a) || is_nan(b)) return float_of(0x7FC0'0000u);
+    return place_of(a) < place_of(b) ? b : a;
   }
 };
 
-/// f16 and bf16. Narrow is Gpu::Narrow<F>: encode(float) and decode(uint16).
+/// An element of format F in a user's buffer: f16 or bf16. Its value in registers is a float.
+/// Narrow is Gpu::Narrow<F>: encode(float) and decode(uint16).
 template <model::Format F>
-struct Element {
+struct Element : FloatValues {
   static constexpr model::Format kFormat = F;
   using Storage = std::uint16_t;
-  using Value = float;
-  TALLY_DEVICE static Value zero() { return 0.0f; }
-  TALLY_DEVICE static Value add(Value a, Value b) { return a + b; }
   template <class Gpu>
   TALLY_DEVICE static Value value(Storage x) {
     return Gpu::template Narrow<F>::decode(x);
@@ -43,6 +47,20 @@ struct Element {
   template <class Gpu>
   TALLY_DEVICE static Storage storage(Value x) {
     return Gpu::template Narrow<F>::encode(x);
+  }
+};
+
+template <>
+struct Element<model::Format::f32> : FloatValues {
+  static constexpr model::Format kFormat = model::Format::f32;
+  using Storage = float;
+  template <class Gpu>
+  TALLY_DEVICE static Value value(Storage x) {
+    return x;
+  }
+  template <class Gpu>
+  TALLY_DEVICE static Storage storage(Value x) {
+    return x;
   }
 };
 
@@ -54,69 +72,22 @@ struct SoftwareNarrow {
   TALLY_DEVICE static float decode(std::uint16_t code) { return software_decode<F>(code); }
 };
 
-/// A sum in the element type: rounded after every addition.
+/// An accumulator of the element type: rounded after every operation.
 struct AccumulateElement {
-  template <class Gpu, class E>
-  TALLY_DEVICE static typename E::Value add(typename E::Value sum, typename E::Value term) {
-    return E::template value<Gpu>(E::template storage<Gpu>(E::add(sum, term)));
+  static constexpr model::Accumulate kAccumulate = model::Accumulate::element;
+  template <class Gpu, class E, class Operation>
+  TALLY_DEVICE static typename E::Value combine(typename E::Value sum, typename E::Value term) {
+    return E::template value<Gpu>(
+        E::template storage<Gpu>(Operation::template combine<E>(sum, term)));
   }
 };
 
-/// A sum in f32: the caller rounds once.
+/// An accumulator in f32: the caller rounds once.
 struct AccumulateF32 {
-  template <class Gpu, class E>
-  TALLY_DEVICE static typename E::Value add(typename E::Value sum, typename E::Value term) {
-    return E::add(sum, term);
-  }
-};
-
-/// Wire none: a word holds elements as they are.
-template <class E>
-struct PlainCodec {
-  using Packet = Word;
-  static constexpr int kPerWord = static_cast<int>(sizeof(Word) / sizeof(typename E::Storage));
-
-  template <class Gpu>
-  TALLY_DEVICE static Packet encode(const typename E::Value (&x)[kPerWord]) {
-    Elements elements;
-    for (int i = 0; i < kPerWord; ++i) elements.at[i] = E::template storage<Gpu>(x[i]);
-    return __builtin_bit_cast(Word, elements);
-  }
-  template <class Gpu>
-  TALLY_DEVICE static void decode(const Packet& packet, typename E::Value (&x)[kPerWord]) {
-    const Elements elements = __builtin_bit_cast(Elements, packet);
-    for (int i = 0; i < kPerWord; ++i) x[i] = E::template value<Gpu>(elements.at[i]);
-  }
-
- private:
-  struct Elements {
-    typename E::Storage at[kPerWord];
-  };
-};
-
-/// A cast wire: a word holds 16 codes of a one-byte format. `read_as` differs from `format` only
-/// in a planted fault.
-template <model::Format format, model::Beyond beyond, model::Format read_as = format>
-struct CastCodec {
-  using Packet = Word;
-  static constexpr int kPerWord = 16;
-
-  template <class Gpu>
-  TALLY_DEVICE static Packet encode(const float (&x)[kPerWord]) {
-    Word word;
-    for (int i = 0; i < 4; ++i) {
-      const float four[4] = {x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]};
-      word.part[i] = Gpu::template Convert<format, beyond>::encode4(four);
-    }
-    return word;
-  }
-  template <class Gpu>
-  TALLY_DEVICE static void decode(const Packet& packet, float (&x)[kPerWord]) {
-    for (int i = 0; i < 4; ++i) {
-      float four[4];
-      Gpu::template Convert<read_as, beyond>::decode4(packet.part[i], four);
-      for (int j = 0; j < 4; ++j) x[4 * i + j] = four[j];
-    }
+  static constexpr model::Accumulate kAccumulate = model::Accumulate::f32;
+  template <class Gpu, class E, class Operation>
+  TALLY_DEVICE static typename E::Value combine(typename E::Value sum, typename E::Value term) {
+    return Operation::template combine<E>(sum, term);
   }
 };
 

@@ -6,6 +6,12 @@
 //   int thread(), threads(), block(), blocks()      position, in one dimension
 //   void block_barrier()                            all threads of the block; orders their accesses
 //                                                   among themselves, not toward other GPUs
+//   uint32 shuffle(uint32 value, int source, int width)
+//   uint32 shuffle_xor(uint32 value, int mask, int width)
+//                                                   the value of thread `source`, or of thread
+//                                                   own ^ mask, among the `width` neighbours whose
+//                                                   numbers begin at a multiple of width, 1 to the
+//                                                   wave's size; all of them call together
 //   T load(const T*), void store(T*, T)             plain accesses; a Word is one instruction
 //   void fence(Release, System)                     earlier accesses of this thread before later
 //                                                   stores, as every GPU sees them

@@ -6,28 +6,23 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/all_reduce_flat.h"
-#include "kernels/all_reduce_tree.h"
+#include "kernels/algorithms.h"
 #include "kernels/recipes.h"
 
 namespace tally::kernels {
 
-/// The largest block that a kernel may be launched with.
+/// The largest block that a kernel may be launched with. can_launch() says what else a block must
+/// be.
 inline constexpr int kMaxThreads = 512;
 
-template <class R, class Gpu>
-__global__ void __launch_bounds__(kMaxThreads) flat_kernel(typename R::Arguments a) {
+template <class Algorithm, class R, class Gpu>
+__global__ void __launch_bounds__(kMaxThreads) all_reduce_kernel(typename R::Arguments a) {
   Gpu gpu;
-  all_reduce_flat<R>(gpu, a);
+  Algorithm::template run<R>(gpu, a);
 }
 
-template <class R, class Gpu>
-__global__ void __launch_bounds__(kMaxThreads) tree_kernel(typename R::Arguments a) {
-  Gpu gpu;
-  all_reduce_tree<R>(gpu, a);
-}
-
-/// A kernel by what it computes. `function` takes AllReduceArguments by value.
+/// A kernel by what it computes; recipe_name() of its arithmetic tells it from others. `function`
+/// takes AllReduceArguments by value.
 struct CompiledKernel {
   std::string_view algorithm;
   model::Arithmetic arithmetic;
@@ -38,8 +33,10 @@ template <class Gpu>
 std::vector<CompiledKernel> compiled_kernels() {
   std::vector<CompiledKernel> all;
   for_each_recipe([&]<class R>(const model::Arithmetic& arithmetic) {
-    all.push_back({"flat", arithmetic, reinterpret_cast<const void*>(&flat_kernel<R, Gpu>)});
-    all.push_back({"tree", arithmetic, reinterpret_cast<const void*>(&tree_kernel<R, Gpu>)});
+    for_each_algorithm<R>([&]<class Algorithm>() {
+      void (*const kernel)(typename R::Arguments) = &all_reduce_kernel<Algorithm, R, Gpu>;
+      all.push_back({Algorithm::kName, arithmetic, reinterpret_cast<const void*>(kernel)});
+    });
   });
   return all;
 }

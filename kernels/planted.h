@@ -1,7 +1,8 @@
 #pragma once
 
-// Faults that people met, as wrong plans: each differs from FaithfulPlan in one function. They are
-// there to be caught; kCatalogue in emulator/kernel_table.cc says what each stands for.
+// Faults that people met, as wrong policies: each differs in one function from what it derives
+// from, a plan here; faulty_policies.h has the others. They are there to be caught; kCatalogue in
+// emulator/kernel_table.cc says what each stands for.
 
 #include "kernels/all_reduce.h"
 
@@ -43,33 +44,52 @@ struct MissingBarrier : FaithfulPlan {
 
 struct OutputNotWritten : FaithfulPlan {
   template <class R, class Gpu>
-  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, std::int64_t first,
-                                 std::int64_t valid,
+  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
                                  const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
-    const bool is_last = first + valid == a.count;
-    store_tile<typename R::Element>(gpu, a.output + first, is_last ? valid - 1 : valid, x);
+    const bool is_last = tile.first + tile.valid == a.count;
+    store_tile<typename R::Element>(gpu, a.output + tile.first, tile.valid - (is_last ? 1 : 0), x);
   }
 };
 
 struct WritePastEnd : FaithfulPlan {
   template <class R, class Gpu>
-  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, std::int64_t first,
-                                 std::int64_t valid,
+  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
                                  const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
     using E = typename R::Element;
-    store_tile<E>(gpu, a.output + first, valid, x);
-    if (first + valid == a.count) gpu.store(a.output + a.count, E::template storage<Gpu>(x[0]));
+    store_tile<E>(gpu, a.output + tile.first, tile.valid, x);
+    if (tile.first + tile.valid == a.count)
+      gpu.store(a.output + a.count, E::template storage<Gpu>(x[0]));
   }
 };
 
 struct InputModified : FaithfulPlan {
   template <class R, class Gpu>
-  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, std::int64_t first,
-                                 std::int64_t valid,
+  TALLY_DEVICE static void store(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
                                  const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
     using E = typename R::Element;
-    store_tile<E>(gpu, a.output + first, valid, x);
-    store_tile<E>(gpu, const_cast<typename E::Storage*>(a.input) + first, valid, x);
+    store_tile<E>(gpu, a.output + tile.first, tile.valid, x);
+    store_tile<E>(gpu, const_cast<typename E::Storage*>(a.input) + tile.first, tile.valid, x);
+  }
+};
+
+/// Codes of other ranks are decoded with the scales that this rank staged.
+struct OtherRanksScale : FaithfulPlan {
+  template <class R, class Gpu>
+  TALLY_DEVICE static auto load(Gpu& gpu, const typename R::Arguments& a,
+                                const typename R::Codec& codec, int rank, const Tile& tile) {
+    auto held = codec.load(gpu, a.scratch[rank], tile);
+    held.scale = codec.load(gpu, a.scratch[a.rank], tile).scale;
+    return held;
+  }
+};
+
+/// The owner of a chunk outputs what it summed, its peers what they decode of it.
+struct OwnerKeepsUnquantised : FaithfulPlan {
+  TALLY_DEVICE static bool fetches(int owner, int rank) { return owner != rank; }
+  template <class R, class Gpu>
+  TALLY_DEVICE static void keep(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
+                                const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+    FaithfulPlan::store<R>(gpu, a, tile, x);
   }
 };
 

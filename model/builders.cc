@@ -40,7 +40,30 @@ std::vector<Slice> scratch_of_all(int ranks, Range range) {
   return slices;
 }
 
+/// Where DDA sums start.
+Reduce::Start start_of(Op op) {
+  switch (op) {
+    case Op::sum:
+    case Op::avg:
+      return Reduce::Start::plus_zero;
+    case Op::prod:
+      return Reduce::Start::one;
+    case Op::min:
+    case Op::max:
+      return Reduce::Start::first_source;
+  }
+  TALLY_CHECK(false, "no such operation");
+}
+
+/// All ranks' scratch, reduced in ascending order: complete, so an average is divided here.
+Reduce reduce_all(const Shape& shape, Range range, Slice destination) {
+  const Op op = shape.arithmetic.op;
+  return {scratch_of_all(shape.ranks, range), destination, start_of(op),
+          op == Op::avg ? shape.ranks : 1};
+}
+
 constexpr Builder kBuilders[] = {
+    {"ring", Collective::all_reduce, ring_all_reduce},
     {"flat", Collective::all_reduce, flat_all_reduce},
     {"tree", Collective::all_reduce, tree_all_reduce},
 };
@@ -56,7 +79,7 @@ Schedule flat_all_reduce(const Shape& shape) {
       const Range mine = part({0, shape.count}, lane, shape.lanes, unit);
       steps.push_back(Copy{{rank, kInput, mine}, {rank, kScratch, mine}});
       barrier(steps, shape.ranks, rank, lane);
-      steps.push_back(Reduce{scratch_of_all(shape.ranks, mine), {rank, kOutput, mine}});
+      steps.push_back(reduce_all(shape, mine, {rank, kOutput, mine}));
       barrier(steps, shape.ranks, rank, lane);  // until then peers read this rank's scratch
     }
   }
@@ -78,8 +101,7 @@ Schedule tree_all_reduce(const Shape& shape) {
         steps.push_back(Copy{{rank, kInput, my_part(owner)}, {rank, kScratch, my_part(owner)}});
       }
       barrier(steps, shape.ranks, rank, lane);
-      steps.push_back(
-          Reduce{scratch_of_all(shape.ranks, my_part(rank)), {rank, kScratch, my_part(rank)}});
+      steps.push_back(reduce_all(shape, my_part(rank), {rank, kScratch, my_part(rank)}));
       barrier(steps, shape.ranks, rank, lane);
       for (int distance = 0; distance < shape.ranks; ++distance) {
         const int owner = (rank + distance) % shape.ranks;  // so that not all ask one rank first
@@ -89,6 +111,75 @@ Schedule tree_all_reduce(const Shape& shape) {
     }
   }
   return schedule;
+}
+
+Schedule ring_all_reduce(const Shape& shape) {
+  Schedule schedule = all_reduce_frame("ring", shape);
+  const std::int64_t unit = shape.arithmetic.wire.unit();
+  const int ranks = shape.ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+    for (int lane = 0; lane < shape.lanes; ++lane) {
+      Lane& steps = schedule.lanes[rank][lane];
+      const auto in = [&](int owner, int buffer, int owner_of_buffer) {
+        const Range range = chunk(shape.count, (owner + 2 * ranks) % ranks, ranks, unit);
+        return Slice{owner_of_buffer, buffer, part(range, lane, shape.lanes, unit)};
+      };
+      const auto hop = [&] {
+        steps.push_back(Signal{next, lane});
+        steps.push_back(Wait{previous, lane});
+      };
+      // Sums pass up: before hop h this rank holds the sum of h ranks of chunk rank - 1 - h.
+      for (int h = 0; h < ranks - 1; ++h) {
+        const Slice input = in(rank - 1 - h, kInput, rank), to = in(rank - 1 - h, kScratch, next);
+        if (h == 0) {
+          steps.push_back(Copy{input, to});
+        } else {
+          steps.push_back(
+              Reduce{{in(rank - 1 - h, kScratch, rank), input}, to, Reduce::Start::first_source});
+        }
+        hop();
+      }
+      const Slice own = in(rank, kScratch, rank);
+      if (ranks == 1) {
+        steps.push_back(Copy{in(rank, kInput, rank), own});
+      } else {
+        steps.push_back(Reduce{{own, in(rank, kInput, rank)},
+                               own,
+                               Reduce::Start::first_source,
+                               shape.arithmetic.op == Op::avg ? ranks : 1});
+      }
+      // Complete chunks pass up: hop h sends on chunk rank - h, as it was encoded once.
+      for (int h = 0; h < ranks; ++h) {
+        const Slice held = in(rank - h, kScratch, rank);
+        if (h < ranks - 1) steps.push_back(Copy{held, in(rank - h, kScratch, next)});
+        steps.push_back(Copy{held, in(rank - h, kOutput, rank)});
+        if (h < ranks - 1) hop();
+      }
+      if (ranks > 1) {
+        steps.push_back(Signal{previous, lane});  // may begin another call
+        steps.push_back(Wait{next, lane});
+      }
+    }
+  }
+  return schedule;
+}
+
+std::optional<Error> disallowed(std::string_view algorithm, const Arithmetic& arithmetic) {
+  const auto& [element, wire, op, accumulate] = arithmetic;
+  if (!wire.is_none() && !allows_wire(op)) {
+    return Error{"--op", std::string(name(op)) + " does not go with wire " + wire.name(),
+                 "wires carry sum and avg: --wire none"};
+  }
+  if (!wire.is_none() && accumulate == Accumulate::element) {
+    return Error{"--accumulate", "element does not go with wire " + wire.name(),
+                 "a wire accumulates in f32: leave --accumulate out, or give f32"};
+  }
+  if (algorithm == "ring" && wire.is_none() && accumulate == Accumulate::f32) {
+    return Error{"--accumulate", "f32 does not go with the ring without a wire",
+                 "its hops carry elements: --algorithm flat,tree, or --accumulate element"};
+  }
+  return std::nullopt;
 }
 
 std::span<const Builder> builders() { return kBuilders; }

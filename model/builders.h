@@ -2,6 +2,7 @@
 
 // The built-in algorithms: pure functions from a shape to a schedule.
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,17 @@ Schedule flat_all_reduce(const Shape& shape);
 /// Direct Data Access, two shots: every rank sums its own chunk, in place in its staging buffer,
 /// and then fetches the other chunks. RCCLX: ddaAllReduceTreeIpc, which is no tree.
 Schedule tree_all_reduce(const Shape& shape);
+
+/// The ring. Chunk c starts with the value of rank c + 1, passes up the ring while each rank
+/// adds its own, is complete at rank c, and passes on to all. Every hop is a store into the next
+/// rank's scratch, where each chunk has one place; a rank lets its neighbour below begin another
+/// call when it has read what that one sent.
+Schedule ring_all_reduce(const Shape& shape);
+
+/// What an algorithm does not allow of an arithmetic, as an error that names the flag; nothing
+/// where all is well. A wire carries sums and averages, and accumulates in f32; without one the
+/// ring carries elements, and so accumulates in them.
+std::optional<Error> disallowed(std::string_view algorithm, const Arithmetic& arithmetic);
 
 struct Builder {
   std::string_view algorithm;

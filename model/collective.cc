@@ -18,7 +18,14 @@ std::string_view name(Collective collective) {
   TALLY_CHECK(false, "no such collective");
 }
 
-std::string_view name(Op) { return "sum"; }
+std::string_view name(Op op) {
+  constexpr std::string_view kNames[] = {"sum", "prod", "min", "max", "avg"};
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+std::vector<Op> all_ops() { return {Op::sum, Op::prod, Op::min, Op::max, Op::avg}; }
+
+bool allows_wire(Op op) { return op == Op::sum || op == Op::avg; }
 
 std::string_view name(Accumulate accumulate) {
   return accumulate == Accumulate::element ? "element" : "f32";

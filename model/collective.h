@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "model/number_format.h"
 #include "model/wire.h"
@@ -11,7 +12,7 @@
 namespace tally::model {
 
 enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
-enum class Op : std::uint8_t { sum };
+enum class Op : std::uint8_t { sum, prod, min, max, avg };
 /// Where a sum is rounded to the element type: after every addition, or once at the end (until
 /// then it is an f32).
 enum class Accumulate : std::uint8_t { element, f32 };
@@ -19,6 +20,11 @@ enum class Accumulate : std::uint8_t { element, f32 };
 std::string_view name(Collective collective);
 std::string_view name(Op op);
 std::string_view name(Accumulate accumulate);
+
+/// Every operation, in the order of Op.
+std::vector<Op> all_ops();
+/// Wires carry sums: sum and avg.
+bool allows_wire(Op op);
 
 /// What decides the bits beside the algorithm's order.
 struct Arithmetic {

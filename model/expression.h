@@ -5,9 +5,13 @@
 // expressions.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "model/collective.h"
 
 namespace tally::model {
 
@@ -16,25 +20,47 @@ namespace tally::model {
 class Expressions {
  public:
   enum class Id : std::uint32_t {};
-  enum class Kind : std::uint8_t { zero, input, add, round, encode, decode };
+  enum class Kind : std::uint8_t {
+    zero,
+    one,
+    input,
+    add,
+    multiply,
+    minimum,
+    maximum,
+    divide,
+    round,
+    members,
+    encode,
+    decode,
+  };
+  /// input: rank, element. add to maximum: accumulator, term. divide: operand, divisor. round,
+  /// decode: operand, 0. members: number of a set, 0. encode: operand, members or kAlone.
   struct Node {
     Kind kind;
-    std::int64_t first, second;  // input: rank, element. add: left, right. Others: operand, 0.
+    std::int64_t first, second;
     friend bool operator==(const Node&, const Node&) = default;
   };
 
   Id zero() { return make({Kind::zero, 0, 0}); }
+  Id one() { return make({Kind::one, 0, 0}); }
   Id input(int rank, std::int64_t element) { return make({Kind::input, rank, element}); }
-  /// accumulator + term, in f32.
-  Id add(Id accumulator, Id term) {
-    return make(
-        {Kind::add, static_cast<std::int64_t>(accumulator), static_cast<std::int64_t>(term)});
-  }
+  /// accumulator op term, in the accumulator's format. An average adds.
+  Id combine(Op op, Id accumulator, Id term);
+  Id add(Id accumulator, Id term) { return combine(Op::sum, accumulator, term); }
+  /// x / divisor; x itself where the divisor is 1.
+  Id divide(Id x, int divisor);
   /// Rounded to the element type.
   Id round(Id x);
-  /// The wire's code of x, and the value of a code.
-  Id encode(Id x) { return make({Kind::encode, static_cast<std::int64_t>(x), 0}); }
-  Id decode(Id code) { return make({Kind::decode, static_cast<std::int64_t>(code), 0}); }
+  /// The wire's code of x by itself, and the value of a code.
+  Id encode(Id x) { return make({Kind::encode, number(x), kAlone}); }
+  Id decode(Id code) { return make({Kind::decode, number(code), 0}); }
+  /// A block of elements, as the set of its values: what its scale depends on. The union of two
+  /// blocks does not depend on the order in which it is made.
+  Id members(Id x);
+  Id unite(Id members, Id more);
+  /// The code of x in a block.
+  Id encode_in(Id x, Id members) { return make({Kind::encode, number(x), number(members)}); }
 
   const Node& node(Id id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
 
@@ -52,8 +78,13 @@ class Expressions {
   struct Hash {
     std::size_t operator()(const Node& node) const;
   };
+  static constexpr std::int64_t kAlone = -1;
+  static std::int64_t number(Id id) { return static_cast<std::int64_t>(id); }
   Id make(const Node& node);
+  Id make_members(std::vector<Id> sorted);
 
+  std::vector<std::vector<Id>> sets_;
+  std::map<std::vector<Id>, std::int64_t> set_numbers_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, Id, Hash> ids_;
 };

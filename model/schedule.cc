@@ -8,11 +8,13 @@
 namespace tally::model {
 namespace {
 
-std::int64_t words_bytes(const Schedule& schedule, const Slice& slice) {
+std::int64_t moved_bytes(const Schedule& schedule, const Slice& slice) {
   const Arithmetic& arithmetic = schedule.arithmetic;
   const bool encoded = schedule.buffers[slice.buffer].encoded;
   const Wire& wire = encoded ? arithmetic.wire : kNoWire;
-  return kWordBytes * ceil_divide(wire.bytes(slice.range.size(), arithmetic.element), kWordBytes);
+  const std::int64_t count = slice.range.size();
+  const std::int64_t words = ceil_divide(wire.code_bytes(count, arithmetic.element), kWordBytes);
+  return kWordBytes * words + wire.scale_bytes(count);
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ std::vector<std::int64_t> link_bytes(const Schedule& schedule) {
       if (slice.rank == rank) return;
       const int link =
           read ? slice.rank * schedule.ranks + rank : rank * schedule.ranks + slice.rank;
-      bytes[link] += words_bytes(schedule, slice);
+      bytes[link] += moved_bytes(schedule, slice);
     };
     for (const Lane& lane : schedule.lanes[rank]) {
       for (const Step& step : lane) {

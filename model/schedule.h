@@ -28,6 +28,7 @@ struct Buffer {
 struct Slice {
   int rank, buffer;
   Range range;
+  friend bool operator==(const Slice&, const Slice&) = default;
 };
 
 /// destination = source, decoded and encoded as the two buffers ask.
@@ -35,13 +36,15 @@ struct Copy {
   Slice source, destination;
 };
 
-/// Elementwise: the accumulator starts at `start`, takes the decoded sources in order, and is
-/// rounded or encoded into the destination, which may be one of the sources.
+/// Elementwise: the accumulator starts at `start`, takes the decoded sources in order by the
+/// schedule's operation, is divided once by `divisor`, and is rounded or encoded into the
+/// destination, which may be one of the sources.
 struct Reduce {
-  enum class Start : std::uint8_t { plus_zero, first_source };
+  enum class Start : std::uint8_t { plus_zero, one, first_source };
   std::vector<Slice> sources;
   Slice destination;
   Start start = Start::plus_zero;
+  int divisor = 1;
 };
 
 /// Tells lane `lane` of `rank` that everything before this step is done.
@@ -71,7 +74,8 @@ struct Schedule {
 /// The index of the only buffer with that role.
 int buffer_with(const Schedule& schedule, Role role);
 
-/// Data crosses between ranks in words of this size: a slice's bytes round up to it.
+/// Data crosses between ranks in words of this size: a slice's bytes round up to it. The scales of
+/// a block wire cross beside them, one by one.
 inline constexpr std::int64_t kWordBytes = 16;
 
 /// Bytes that cross each directed link, [from * ranks + to], without flags. A lane that reads

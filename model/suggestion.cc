@@ -23,19 +23,24 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggestion(std::string_view unknown, const std::vector<std::string>& known) {
+std::string near_miss(std::string_view unknown, const std::vector<std::string>& known) {
   unknown = unknown.substr(0, 64);
-  std::string list;
   const std::string* nearest = nullptr;
   std::size_t least = std::max<std::size_t>(2, unknown.size() / 3) + 1;
   for (const std::string& name : known) {
-    list += (list.empty() ? "" : ", ") + name;
     if (const std::size_t distance = edit_distance(unknown, name); distance < least) {
       least = distance;
       nearest = &name;
     }
   }
-  return nearest != nullptr ? "did you mean '" + *nearest + "'?" : "one of: " + list;
+  return nearest != nullptr ? "did you mean '" + *nearest + "'?" : "";
+}
+
+std::string suggestion(std::string_view unknown, const std::vector<std::string>& known) {
+  if (std::string hint = near_miss(unknown, known); !hint.empty()) return hint;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  return "one of: " + list;
 }
 
 }  // namespace tally::model

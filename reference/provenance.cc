@@ -80,22 +80,45 @@ class Symbols {
     return is_encoded(slice) ? expressions_.decode(*held) : *held;
   }
 
-  void store(const Slice& slice, std::int64_t offset, Id x) {
-    value(slice.rank, slice.buffer, slice.range.begin + offset) =
-        is_encoded(slice) ? expressions_.encode(x) : expressions_.round(x);
+  /// Rounds or encodes the values of a whole slice; a block's codes depend on all of its values.
+  void store(const Slice& slice, const std::vector<Id>& values) {
+    const model::Wire& wire = schedule_.arithmetic.wire;
+    const auto count = static_cast<std::int64_t>(values.size());
+    std::optional<Id> block;
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto& to = value(slice.rank, slice.buffer, slice.range.begin + i);
+      if (!is_encoded(slice)) {
+        to = expressions_.round(values[i]);
+      } else if (!wire.is_block()) {
+        to = expressions_.encode(values[i]);
+      } else {
+        if (i % wire.length == 0) block = members(values, i, std::min(count, i + wire.length));
+        to = expressions_.encode_in(values[i], *block);
+      }
+    }
+  }
+
+  Id members(const std::vector<Id>& values, std::int64_t begin, std::int64_t end) {
+    Id all = expressions_.members(values[begin]);
+    for (std::int64_t i = begin + 1; i < end; ++i) {
+      all = expressions_.unite(all, expressions_.members(values[i]));
+    }
+    return all;
   }
 
   void copy(const Copy& copy) {
     const std::int64_t size = copy.destination.range.size();
     if (!is_sound(copy.destination, size) || !is_sound(copy.source, size)) return;
+    std::vector<Id> values;
     for (std::int64_t i = 0; i < size; ++i) {
       if (is_encoded(copy.source) && is_encoded(copy.destination)) {
         value(copy.destination.rank, copy.destination.buffer, copy.destination.range.begin + i) =
             value(copy.source.rank, copy.source.buffer, copy.source.range.begin + i);
       } else {
-        store(copy.destination, i, load(copy.source, i));
+        values.push_back(load(copy.source, i));
       }
     }
+    store(copy.destination, values);
   }
 
   void reduce(const Reduce& reduce) {
@@ -104,22 +127,29 @@ class Symbols {
     for (const Slice& source : reduce.sources) {
       if (!is_sound(source, size)) return;
     }
-    const bool round_each = schedule_.arithmetic.accumulate == model::Accumulate::element;
+    std::vector<Id> values;
     for (std::int64_t i = 0; i < size; ++i) {
-      Id sum = expressions_.zero();
-      bool is_first = reduce.start == Reduce::Start::first_source;
-      for (const Slice& source : reduce.sources) {
-        const Id term = load(source, i);
-        if (is_first) {
-          sum = term;
-        } else {
-          sum = expressions_.add(sum, term);
-          if (round_each) sum = expressions_.round(sum);
-        }
-        is_first = false;
-      }
-      store(reduce.destination, i, sum);
+      values.push_back(reduced(reduce, i));
     }
+    store(reduce.destination, values);
+  }
+
+  Id reduced(const Reduce& reduce, std::int64_t i) {
+    const model::Arithmetic& arithmetic = schedule_.arithmetic;
+    const bool round_each = arithmetic.accumulate == model::Accumulate::element;
+    Id sum = reduce.start == Reduce::Start::one ? expressions_.one() : expressions_.zero();
+    bool is_first = reduce.start == Reduce::Start::first_source;
+    for (const Slice& source : reduce.sources) {
+      const Id term = load(source, i);
+      if (is_first) {
+        sum = term;
+      } else {
+        sum = expressions_.combine(arithmetic.op, sum, term);
+        if (round_each) sum = expressions_.round(sum);
+      }
+      is_first = false;
+    }
+    return expressions_.divide(sum, reduce.divisor);
   }
 
   const model::Schedule& schedule_;

@@ -18,4 +18,7 @@ using RankBuffers = std::vector<std::vector<std::byte>>;
 /// A schedule that deadlocks or whose inputs have another size is our own mistake (TALLY_CHECK).
 RankBuffers run(const model::Schedule& schedule, const RankBuffers& inputs);
 
+/// The same into `outputs`, whose memory is used again where it has the right size.
+void run_into(const model::Schedule& schedule, const RankBuffers& inputs, RankBuffers& outputs);
+
 }  // namespace tally::reference

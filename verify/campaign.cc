@@ -52,7 +52,9 @@ class Collector {
 
  private:
   void compare_algorithms(CaseResult& result) {
-    if (!result.c.arithmetic.wire.is_none() || result.judgement.verdict != Verdict::ok) return;
+    const bool is_dda = result.c.algorithm == "flat" || result.c.algorithm == "tree";
+    if (!is_dda || !result.c.arithmetic.wire.is_none()) return;
+    if (result.judgement.verdict != Verdict::ok) return;
     const auto [other, is_first] = fingerprints_.try_emplace(
         key_without_algorithm(result.c), std::pair(result.c.algorithm, result.fingerprint));
     if (is_first || other->second.second == result.fingerprint) return;
@@ -67,8 +69,8 @@ class Collector {
     summary_.hang += result.judgement.verdict == Verdict::hang;
     summary_.skipped += result.judgement.verdict == Verdict::skipped;
     summary_.elements += result.elements;
-    const InputKind kind = result.c.input.kind;
-    if (kind == InputKind::order_free || kind == InputKind::normal) {
+    const reference::InputKind kind = result.c.input.kind;
+    if (kind == reference::InputKind::order_free || kind == reference::InputKind::normal) {
       substance_[result.c.input.name].substantial += result.substance.substantial;
       substance_[result.c.input.name].elements += result.substance.elements;
     }
@@ -95,8 +97,8 @@ CaseResult run_case(const Case& c, const Subject& subject) {
   for (std::size_t call = 0; call < c.counts.size(); ++call) {
     auto& of_call = inputs.emplace_back();
     for (int rank = 0; rank < c.ranks; ++rank) {
-      of_call.push_back(draw(c.input, c.arithmetic.element,
-                             {c.seed, static_cast<int>(call), rank, c.counts[call]}));
+      of_call.push_back(reference::draw(c.input, c.arithmetic.element,
+                                        {c.seed, static_cast<int>(call), rank, c.counts[call]}));
     }
     wanted.push_back(reference::run(c.schedule(c.counts[call]), of_call));
     elements += c.ranks * output_elements(c.collective, c.ranks, c.counts[call]);

@@ -164,7 +164,7 @@ model::Result<Case> parse_case(const std::string& text) {
   if (*fault != "none") result.fault = *fault;
   const auto input_name = value_of("input=", fields[13]);
   if (!input_name) return bad_field(fields[13], "input=NAME");
-  const auto input = open_input(std::string(*input_name));
+  const auto input = reference::open_input(std::string(*input_name));
   if (!input) return input.error();
   result.input = *input;
   if (auto error = validate(result)) return *error;
@@ -172,12 +172,9 @@ model::Result<Case> parse_case(const std::string& text) {
 }
 
 std::optional<model::Error> validate(const Case& c) {
-  if (!c.arithmetic.wire.is_none() && c.arithmetic.accumulate != model::Accumulate::f32) {
-    return Error{"--accumulate", "element does not go with wire " + c.arithmetic.wire.name(),
-                 "a wire accumulates in f32: leave --accumulate out, or give f32"};
-  }
-  if (c.input.kind == InputKind::file) {
-    const Tensor& tensor = *c.input.tensor;
+  if (auto error = model::disallowed(c.algorithm, c.arithmetic)) return error;
+  if (c.input.kind == reference::InputKind::file) {
+    const reference::Tensor& tensor = *c.input.tensor;
     if (c.ranks > tensor.rows) {
       return Error{c.input.name,
                    "has " + std::to_string(tensor.rows) + " rows, but --ranks asks for " +

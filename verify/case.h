@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/builders.h"
-#include "verify/inputs.h"
+#include "reference/inputs.h"
 
 namespace tally::verify {
 
@@ -48,7 +48,7 @@ struct Case {
   std::uint64_t seed = 1;  // of the inputs, and of the schedules that are tried
   int interleavings = 1;   // schedules that are tried
   std::string fault;       // planted in the kernel; empty for none
-  Input input{InputKind::order_free, "order_free", nullptr};
+  reference::Input input{reference::InputKind::order_free, "order_free", nullptr};
 
   /// all_reduce/flat/f32/none/sum/element/ranks=8/counts=1000,334,1037/out_of_place/
   /// launch=2x64w64/seed=1/interleavings=1/fault=none/input=normal

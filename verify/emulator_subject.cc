@@ -19,6 +19,9 @@ struct CallBuffers {
 class EmulatorSubject : public Subject {
  public:
   std::optional<std::string> cannot_run(const Case& c) const override {
+    if (!emulator::can_launch(c.arithmetic, geometry(c))) {
+      return "a block of the wire needs whole groups of threads in a wave: --geometry";
+    }
     if (emulator::find_kernel(key(c)) != nullptr) return std::nullopt;
     return c.fault.empty() ? "the emulator has no such kernel"
                            : "the fault is not planted in a kernel for this case";
@@ -26,7 +29,7 @@ class EmulatorSubject : public Subject {
 
   Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                   int interleaving) const override {
-    const emulator::Geometry geometry{c.launch.blocks, c.launch.threads, c.launch.wave};
+    const emulator::Geometry geometry = EmulatorSubject::geometry(c);
     const std::int64_t largest =
         c.counts.empty() ? 0 : *std::max_element(c.counts.begin(), c.counts.end());
     const std::size_t scratch = emulator::scratch_bytes(c.arithmetic, largest);
@@ -53,6 +56,9 @@ class EmulatorSubject : public Subject {
   }
 
  private:
+  static emulator::Geometry geometry(const Case& c) {
+    return {c.launch.blocks, c.launch.threads, c.launch.wave};
+  }
   static emulator::KernelKey key(const Case& c) { return {c.algorithm, c.arithmetic, c.fault}; }
   static std::size_t element_bytes(const Case& c) {
     return model::format(c.arithmetic.element).bytes();

@@ -52,7 +52,9 @@ model::Result<model::Format> parse_dtype(std::string_view text) {
 }
 
 model::Result<model::Op> parse_op(std::string_view text) {
-  return choose<model::Op>("--op", text, {{"sum", model::Op::sum}});
+  std::vector<std::pair<std::string, model::Op>> entries;
+  for (const model::Op op : model::all_ops()) entries.emplace_back(model::name(op), op);
+  return choose("--op", text, entries);
 }
 
 model::Result<model::Accumulate> parse_accumulate(std::string_view text) {

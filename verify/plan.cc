@@ -1,7 +1,6 @@
 #include "verify/plan.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace tally::verify {
 namespace {
@@ -23,9 +22,10 @@ std::vector<std::int64_t> call_counts(std::int64_t count, int calls, std::int64_
   return counts;
 }
 
-std::vector<std::int64_t> counts_for(const Plan& plan, const Input& input, model::Format dtype) {
+std::vector<std::int64_t> counts_for(const Plan& plan, const reference::Input& input,
+                                     model::Format dtype) {
   if (plan.counts.empty() && plan.sizes.empty()) {
-    if (input.kind == InputKind::file) return {input.tensor->columns};
+    if (input.kind == reference::InputKind::file) return {input.tensor->columns};
     return {std::begin(kDefaultCounts), std::end(kDefaultCounts)};
   }
   std::vector<std::int64_t> counts = plan.counts;
@@ -49,7 +49,7 @@ double case_count(const Plan& plan) {
 void add_sizes(const Plan& plan, const Case& base, std::vector<Case>& all) {
   for (const std::int64_t count : counts_for(plan, base.input, base.arithmetic.element)) {
     const std::int64_t limit =
-        base.input.kind == InputKind::file ? base.input.tensor->columns : kMaxCount;
+        base.input.kind == reference::InputKind::file ? base.input.tensor->columns : kMaxCount;
     for (const int ranks : plan.ranks) {
       for (const Placement placement : plan.placements) {
         Case c = base;
@@ -78,42 +78,34 @@ void add_arithmetics(const Plan& plan, const Case& base, std::vector<Case>& all)
 
 }  // namespace
 
-Plan default_plan() {
-  Plan plan;
-  plan.collectives = {model::Collective::all_reduce};
-  plan.algorithms = {"flat", "tree"};
-  plan.dtypes = {model::Format::f32, model::Format::bf16, model::Format::f16};
-  for (const char* wire : {"none", "e4m3fn", "e4m3fnuz", "e5m2", "e4m3fn:sat"}) {
-    plan.wires.push_back(*model::parse_wire(wire));
+std::vector<Plan> default_plans() {
+  Plan sum;
+  sum.collectives = {model::Collective::all_reduce};
+  sum.algorithms = {"ring", "flat", "tree"};
+  sum.dtypes = {model::Format::f32, model::Format::bf16, model::Format::f16};
+  for (const char* wire :
+       {"none", "e4m3fn", "e4m3fnuz", "e4m3fn:sat", "e4m3fn:b128:f32", "e4m3fn:b32:e8m0:floor"}) {
+    sum.wires.push_back(*model::parse_wire(wire));
   }
-  plan.ops = {model::Op::sum};
-  plan.ranks = {1, 2, 3, 5, 8};
-  plan.placements = all_placements();
-  plan.inputs = {*open_input("order_free"), *open_input("normal"), *open_input("corner")};
-  return plan;
-}
+  sum.ops = {model::Op::sum};
+  sum.ranks = {1, 2, 3, 5, 8};
+  sum.placements = all_placements();
+  for (const char* input : {"order_free", "normal", "corner"}) {
+    sum.inputs.push_back(*reference::open_input(input));
+  }
 
-model::Result<std::vector<Input>> bundled_tensors() {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(TALLY_SOURCE_DIR) / "tests/data";
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const fs::path file = entry.path().filename();
-    if (file.extension() == ".npy") names.push_back("tests/data/" + file.string());
-  }
-  if (names.empty()) {
-    return model::Error{"tests/data", "holds no .npy file",
-                        "the source folder that Tally was built from is incomplete"};
-  }
-  std::sort(names.begin(), names.end());
-  std::vector<Input> inputs;
-  for (const std::string& name : names) {
-    const auto input = open_input(name);
-    if (!input) return input.error();
-    inputs.push_back(*input);
-  }
-  return inputs;
+  Plan tensors = sum;
+  tensors.inputs.clear();
+  tensors.with_tensors = true;
+  tensors.placements = {Placement::out_of_place};
+  Plan average = sum;
+  average.ops = {model::Op::avg};
+  average.counts = {1, 129, 1000};
+  average.inputs.erase(average.inputs.begin());
+  Plan others = average;
+  others.ops = {model::Op::prod, model::Op::min, model::Op::max};
+  others.wires = {model::kNoWire};
+  return {sum, tensors, average, others};
 }
 
 model::Result<std::vector<Case>> cases(const Plan& plan) {
@@ -122,7 +114,7 @@ model::Result<std::vector<Case>> cases(const Plan& plan) {
                         "shorter lists; --shard divides a run, not its list"};
   }
   std::vector<Case> all;
-  for (const Input& input : plan.inputs) {
+  for (const reference::Input& input : plan.inputs) {
     for (const model::Collective collective : plan.collectives) {
       for (const std::string& algorithm : plan.algorithms) {
         Case base;
@@ -136,6 +128,15 @@ model::Result<std::vector<Case>> cases(const Plan& plan) {
         add_arithmetics(plan, base, all);
       }
     }
+  }
+  std::optional<model::Error> first_error;
+  if (plan.leaves_out_disallowed) {
+    std::erase_if(all, [&](const Case& c) {
+      auto error = model::disallowed(c.algorithm, c.arithmetic);
+      if (error && !first_error) first_error = error;
+      return error.has_value();
+    });
+    if (all.empty() && first_error) return *first_error;
   }
   std::vector<Case> mine;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -21,8 +21,12 @@ struct Plan {
   std::vector<std::int64_t> counts;  // elements
   std::vector<std::int64_t> sizes;   // bytes
   std::vector<Placement> placements;
-  std::vector<Input> inputs;
+  std::vector<reference::Input> inputs;
+  bool with_tensors = false;  // the bundled ones beside `inputs`, where no sizes are asked for
   std::optional<model::Accumulate> accumulate;  // nothing: element without a wire, f32 with one
+  /// Combinations that model::disallowed names are left out where some are allowed: for lists that
+  /// nobody chose. Otherwise they are an error.
+  bool leaves_out_disallowed = false;
   int calls = 3;  // a case's calls: its count, about a third, a little more, and so on
   LaunchShape launch;
   std::uint64_t seed = 1;
@@ -31,11 +35,10 @@ struct Plan {
   int shard = 0, shards = 1;  // every shards-th case, beginning with this one
 };
 
-/// What `tally verify` runs when nothing is asked for, without the inputs that are files.
-Plan default_plan();
-
-/// The tensors in Tally's own tests/data, by name; an error where there is none.
-model::Result<std::vector<Input>> bundled_tensors();
+/// What `tally verify` runs when nothing is asked for. The first two are sums with every kind of
+/// wire, of drawn inputs and of the bundled tensors; the others are averages, and the operations
+/// that have no wire, on fewer sizes.
+std::vector<Plan> default_plans();
 
 /// All cases of the plan, in a fixed order; an error where a case does not fit together.
 model::Result<std::vector<Case>> cases(const Plan& plan);

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "verify/csv_field.h"
+
 namespace tally::verify {
 namespace {
 
@@ -122,20 +124,13 @@ class Csv : public Report {
     for (const auto& [key, value] : object.items()) {
       if (!row.empty()) row += ',';
       if (!value.is_null())
-        row += quoted(value.is_string() ? value.get<std::string>() : value.dump());
+        row += csv_field(value.is_string() ? value.get<std::string>() : value.dump());
     }
     out_ << row << '\n';
   }
   void finish(const Summary&) override {}
 
  private:
-  /// RFC 4180: quoted where it holds a comma, a quote or a line break.
-  static std::string quoted(const std::string& field) {
-    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-    std::string text = "\"";
-    for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return text + "\"";
-  }
   std::ostream& out_;
   bool has_header_ = false;
 };

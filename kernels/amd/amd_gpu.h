@@ -71,10 +71,13 @@ struct AmdConvert<model::Format::e5m2fnuz, beyond> {
 template <model::Format F>
 struct AmdNarrow : SoftwareNarrow<F> {};
 
-/// V_CVT_F16_F32 and V_CVT_F32_F16: nearest-even, subnormals kept, both as MODE has it.
+/// V_CVT_F16_F32 and V_CVT_F32_F16: nearest-even, subnormals kept, both as MODE has it. The empty
+/// asm hides from clang 19 what made x: it would join a product with its conversion, into a
+/// V_FMA_MIXLO_F16 that adds +0, and lose the sign of -0.
 template <>
 struct AmdNarrow<model::Format::f16> {
   TALLY_DEVICE static std::uint16_t encode(float x) {
+    asm("" : "+v"(x));
     return __builtin_bit_cast(std::uint16_t, static_cast<_Float16>(x));
   }
   TALLY_DEVICE static float decode(std::uint16_t code) {
@@ -84,6 +87,7 @@ struct AmdNarrow<model::Format::f16> {
 
 class AmdGpu {
  public:
+  static constexpr int kWave = 64;
   template <model::Format F, model::Beyond beyond>
   using Convert = AmdConvert<F, beyond>;
   template <model::Format F>
@@ -99,7 +103,7 @@ class AmdGpu {
   TALLY_DEVICE int threads() const { return __builtin_amdgcn_workgroup_size_x(); }
   TALLY_DEVICE int block() const { return block_; }
   TALLY_DEVICE int blocks() const { return blocks_; }
-  TALLY_DEVICE static int wave() { return 64; }
+  TALLY_DEVICE static int wave() { return kWave; }
 
   /// What __syncthreads is: S_BARRIER between fences of the work-group, which cost nothing
   /// here, since one L1 serves the whole group in order.
@@ -107,6 +111,15 @@ class AmdGpu {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+
+  /// DS_BPERMUTE_B32, which goes through no memory. A block is one-dimensional: its threads' lanes
+  /// are their numbers modulo the wave's size.
+  TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int source, int width) {
+    return from_lane((lane() & ~(width - 1)) + source, value);
+  }
+  TALLY_DEVICE std::uint32_t shuffle_xor(std::uint32_t value, int mask, int) {
+    return from_lane(lane() ^ mask, value);
   }
 
   /// GLOBAL_LOAD_*: a 16-byte type, as a vector, is one GLOBAL_LOAD_DWORDX4.
@@ -157,6 +170,11 @@ class AmdGpu {
   // gfx942's real-time counter runs at 100 MHz.
   static constexpr std::uint64_t kNanosecondsPerTick = 10;
   static constexpr std::uint64_t kWaitLimitTicks = kWaitLimitNanoseconds / kNanosecondsPerTick;
+
+  TALLY_DEVICE int lane() const { return thread() & (wave() - 1); }
+  TALLY_DEVICE static std::uint32_t from_lane(int lane, std::uint32_t value) {
+    return __builtin_amdgcn_ds_bpermute(4 * lane, static_cast<int>(value));
+  }
 
   int block_, blocks_;
 };

@@ -25,6 +25,14 @@ class EmulatedGpu {
 
   void block_barrier() { emulator_.block_barrier(self_); }
 
+  std::uint32_t shuffle(std::uint32_t value, int source, int width) {
+    const int first = id_.thread / width * width;
+    return emulator_.shuffle(self_, value, first + source, width);
+  }
+  std::uint32_t shuffle_xor(std::uint32_t value, int mask, int width) {
+    return emulator_.shuffle(self_, value, id_.thread ^ mask, width);
+  }
+
   template <class T>
   T load(const T* address) {
     T value;

@@ -12,10 +12,22 @@
 
 namespace tally::kernels::emulator {
 
+namespace {
+
+std::string name(const ThreadId& id) {
+  std::ostringstream text;
+  text << "rank " << id.rank << " block " << id.block << " thread " << id.thread;
+  return text.str();
+}
+
+}  // namespace
+
 struct Emulator::Block {
   Stream* stream;
   int live = 0;                  // threads that have not returned
   std::vector<Thread*> arrived;  // at the block barrier
+  int wave = 0, threads = 0;
+  std::map<std::pair<int, int>, std::vector<Thread*>> shuffles;  // arrived, by first thread, width
 };
 
 struct Emulator::Thread {
@@ -32,6 +44,9 @@ struct Emulator::Thread {
   Fibre fibre;
   const std::uint32_t* waits_for = nullptr;  // a flag
   std::uint32_t target = 0;
+  int shuffles_among = 0;  // so many threads, while it waits for them
+  int source = 0;
+  std::uint32_t given = 0, received = 0;
 };
 
 struct Emulator::Stream {
@@ -72,7 +87,8 @@ void Emulator::start_next_launch(int rank) {
   for (int b = 0; b < geometry.blocks; ++b) {
     Block& block = *stream.blocks.emplace_back(std::make_unique<Block>());
     block.stream = &stream;
-    block.live = geometry.threads;
+    block.live = block.threads = geometry.threads;
+    block.wave = geometry.wave;
     for (int t = 0; t < geometry.threads; ++t) {
       stream.threads.push_back(
           std::make_unique<Thread>(*this, ThreadId{rank, b, t}, geometry, block, kernel));
@@ -130,32 +146,39 @@ void Emulator::thread_finished(Thread& thread) {
   start_next_launch(rank);
 }
 
+std::string Emulator::why_it_waits(const Thread& thread) const {
+  std::ostringstream text;
+  if (thread.waits_for != nullptr) {
+    text << name(thread.id) << " waits for " << memory_.describe(thread.waits_for) << " to reach "
+         << thread.target << "; it holds " << *thread.waits_for << ", ";
+    const auto writer = writers_.find(thread.waits_for);
+    text << (writer == writers_.end() ? "never written"
+                                      : "last written by " + name(writer->second.id));
+  } else if (thread.shuffles_among != 0) {
+    text << name(thread.id) << " waits in a shuffle among " << thread.shuffles_among
+         << " threads, to which not all of them come";
+  }
+  return text.str();
+}
+
 void Emulator::break_hang() {
-  const auto name = [](const ThreadId& id) {
-    std::ostringstream text;
-    text << "rank " << id.rank << " block " << id.block << " thread " << id.thread;
-    return text.str();
-  };
   const bool is_first = !hung_;
   hung_ = true;
   for (Stream& stream : streams_) {
     for (const auto& thread : stream.threads) {
       if (thread->fibre.finished()) continue;
-      if (is_first && thread->waits_for != nullptr) {
-        std::ostringstream text;
-        text << name(thread->id) << " waits for " << memory_.describe(thread->waits_for)
-             << " to reach " << thread->target << "; it holds " << *thread->waits_for << ", ";
-        const auto writer = writers_.find(thread->waits_for);
-        text << (writer == writers_.end() ? "never written"
-                                          : "last written by " + name(writer->second.id));
-        trace_.hang.push_back(text.str());
-      }
+      const std::string why = is_first ? why_it_waits(*thread) : "";
+      if (!why.empty()) trace_.hang.push_back(why);
       make_runnable(*thread);
     }
-    for (const auto& block : stream.blocks) block->arrived.clear();
+    for (const auto& block : stream.blocks) {
+      block->arrived.clear();
+      block->shuffles.clear();
+    }
   }
   waiters_.clear();
-  // Somebody waits for a flag: a barrier opens when all live threads of its block have arrived.
+  // Somebody waits for a flag or in a shuffle: a barrier opens when all live threads of its block
+  // have arrived.
   TALLY_CHECK(!is_first || !trace_.hang.empty(), "a hang without a wait");
 }
 
@@ -199,6 +222,33 @@ void Emulator::block_barrier(Thread& thread) {
   for (Thread* waiting : block.arrived) make_runnable(*waiting);
   block.arrived.clear();
   thread.fibre.pause();
+}
+
+std::uint32_t Emulator::shuffle(Thread& thread, std::uint32_t value, int source, int width) {
+  Block& block = thread.block;
+  TALLY_CHECK(block.wave % width == 0 && block.threads % width == 0,
+              "a shuffle is among whole groups of a wave");
+  const int first = thread.id.thread / width * width;
+  TALLY_CHECK(source >= first && source < first + width, "a shuffle reads its own group");
+  if (width == 1) return value;
+  thread.source = source;
+  thread.given = thread.received = value;
+  std::vector<Thread*>& arrived = block.shuffles[{first, width}];
+  arrived.push_back(&thread);
+  if (static_cast<int>(arrived.size()) < width) {
+    thread.shuffles_among = width;
+    thread.fibre.pause();
+    thread.shuffles_among = 0;
+    return thread.received;
+  }
+  for (Thread* reader : arrived) {
+    for (const Thread* one : arrived) {
+      if (one->id.thread == reader->source) reader->received = one->given;
+    }
+    if (reader != &thread) make_runnable(*reader);
+  }
+  arrived.clear();
+  return thread.received;
 }
 
 void Emulator::store_flag(Thread& thread, std::uint32_t* flag, std::uint32_t value) {

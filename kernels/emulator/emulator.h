@@ -76,6 +76,7 @@ class Emulator {
   void run_one();
   void thread_finished(Thread& thread);
   void break_hang();
+  std::string why_it_waits(const Thread& thread) const;
   void make_runnable(Thread& thread);
 
   // What EmulatedGpu asks for.
@@ -83,6 +84,7 @@ class Emulator {
   void write(Thread& thread, void* address, const void* value, std::size_t bytes);
   bool in_bounds(const Thread& thread, const void* address, std::size_t bytes, const char* verb);
   void block_barrier(Thread& thread);
+  std::uint32_t shuffle(Thread& thread, std::uint32_t value, int source, int width);
   void store_flag(Thread& thread, std::uint32_t* flag, std::uint32_t value);
   bool wait(Thread& thread, const std::uint32_t* flag, std::uint32_t target,
             const std::function<bool(std::uint32_t)>& predicate);

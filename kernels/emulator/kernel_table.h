@@ -2,6 +2,7 @@
 
 // The kernels that the emulator can launch, by what they compute.
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -19,7 +20,7 @@ struct PlantedFault {
 std::span<const PlantedFault> planted_faults();
 
 /// Appends the call to the stream of every rank.
-using Launcher = void (*)(Emulator&, const Session&, const Call&);
+using Launcher = std::function<void(Emulator&, const Session&, const Call&)>;
 
 struct KernelKey {
   std::string_view algorithm;
@@ -27,10 +28,15 @@ struct KernelKey {
   std::string_view fault;  // empty: a healthy kernel
 };
 
-/// Null where there is no such kernel.
+/// Empty where there is no such kernel.
 Launcher find_kernel(const KernelKey& key);
 
-/// Scratch that a call of `count` elements needs on each rank, in bytes: whole words.
+/// Whether kernels with this arithmetic can be launched so: the threads that share a block of the
+/// wire have to be whole groups of a wave.
+bool can_launch(const model::Arithmetic& arithmetic, const Geometry& geometry);
+
+/// Scratch that a call of `count` elements needs on each rank, in bytes: whole words of codes, and
+/// behind them the scales, in whole words too.
 std::size_t scratch_bytes(const model::Arithmetic& arithmetic, std::int64_t count);
 
 }  // namespace tally::kernels::emulator

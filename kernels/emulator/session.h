@@ -29,9 +29,10 @@ struct Session {
   std::vector<Buffer> scratch, flags, epochs, stuck;  // [rank]
 };
 
-/// The arguments of one rank's launch.
+/// The arguments of one rank's launch; `wire` says the length, scale and rule of blocks.
 template <class R>
-typename R::Arguments bind(const Session& session, const Call& call, int rank) {
+typename R::Arguments bind(const Session& session, const Call& call, int rank,
+                           const model::Wire& wire = model::kNoWire) {
   using E = typename R::Element;
   using Packet = typename R::Codec::Packet;
   typename R::Arguments a{};
@@ -40,6 +41,7 @@ typename R::Arguments bind(const Session& session, const Call& call, int rank) {
   a.count = call.count;
   a.rank = rank;
   a.ranks = session.ranks;
+  a.codec = R::Codec::Parameters::of(wire);
   for (int r = 0; r < session.ranks; ++r) {
     a.scratch[r] = reinterpret_cast<Packet*>(session.scratch[r].first);
     a.flags[r] = reinterpret_cast<std::uint32_t*>(session.flags[r].first);

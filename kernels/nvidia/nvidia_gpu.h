@@ -72,6 +72,7 @@ class NvidiaGpu {
  public:
   template <model::Format F, model::Beyond beyond>
   using Convert = NvidiaConvert<F, beyond>;
+  static constexpr int kWave = 32;
   template <model::Format F>
   using Narrow = NvidiaNarrow<F>;
 
@@ -83,9 +84,18 @@ class NvidiaGpu {
   TALLY_DEVICE int threads() const { return blockDim.x; }
   TALLY_DEVICE int block() const { return block_; }
   TALLY_DEVICE int blocks() const { return blocks_; }
-  TALLY_DEVICE static int wave() { return 32; }
+  TALLY_DEVICE static int wave() { return kWave; }
 
   TALLY_DEVICE void block_barrier() { __syncthreads(); }
+
+  /// shfl.sync.idx.b32 and shfl.sync.bfly.b32; the mask names the group alone, since other groups
+  /// of the warp may be elsewhere.
+  TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int source, int width) {
+    return __shfl_sync(group_mask(width), value, source, width);
+  }
+  TALLY_DEVICE std::uint32_t shuffle_xor(std::uint32_t value, int mask, int width) {
+    return __shfl_xor_sync(group_mask(width), value, mask, width);
+  }
 
   template <class T>
   TALLY_DEVICE T load(const T* p) {
@@ -118,6 +128,13 @@ class NvidiaGpu {
   }
 
  private:
+  /// The lanes of this thread's group of `width`. A block is one-dimensional: its threads' lanes
+  /// are their numbers modulo the warp's size.
+  TALLY_DEVICE std::uint32_t group_mask(int width) const {
+    const int first = thread() & (wave() - 1) & ~(width - 1);
+    return (0xFFFF'FFFFu >> (wave() - width)) << first;
+  }
+
   int block_, blocks_;
 };
 

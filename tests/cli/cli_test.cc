@@ -2,55 +2,26 @@
 // results that other programs can read.
 // Method: the built program is run as a user would run it.
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 #include <regex>
-#include <sstream>
 
+#include "tests/cli/tally_program.h"
 #include "tests/support/catch.h"
-#include "tests/support/child_process.h"
 
 namespace {
 
-using tally::test::run_command;
+using tally::test::lines;
+using tally::test::standard_output;
+using tally::test::TemporaryFile;
 using Json = nlohmann::json;
 
-/// Runs tally with standard error on standard output.
 tally::test::CommandResult run(const std::string& arguments) {
-  return run_command(std::string(TALLY_PROGRAM) + " " + arguments + " 2>&1");
-}
-std::string standard_output(const std::string& arguments) {
-  return run_command(std::string(TALLY_PROGRAM) + " " + arguments + " 2>/dev/null").output;
+  return tally::test::run_tally(arguments);
 }
 
 const std::string kSmall = "verify --count 100,1000 --ranks 2,3 --dtype bf16 --input normal ";
-
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) all.push_back(line);
-  return all;
-}
-
-/// A file of this test program's own, removed at the end.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() /
-              ("tally_cli_test_" + std::to_string(getpid()) + "_" + name)) {}
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-  void write(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ifstream file(path_);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 
@@ -58,9 +29,9 @@ TEST_CASE("0 when all held, with a row for each case and a summary", "[cli]") {
   const auto result = run(kSmall);
   CHECK(result.status == 0);
   const auto rows = lines(result.output);
-  // 2 algorithms, 5 wires, 2 counts, 2 rank counts, 3 placements; a header and a summary.
-  CHECK(rows.size() == 120 + 2);
-  CHECK(rows.back().find("120 cases: 120 ok, 0 mismatch, 0 hang, 0 skipped") != std::string::npos);
+  // 3 algorithms, 6 wires, 2 counts, 2 rank counts, 3 placements; a header and a summary.
+  CHECK(rows.size() == 216 + 2);
+  CHECK(rows.back().find("216 cases: 216 ok, 0 mismatch, 0 hang, 0 skipped") != std::string::npos);
 }
 
 TEST_CASE("1 when a fault is planted, and the printed replay line shows it again", "[cli]") {
@@ -83,7 +54,7 @@ TEST_CASE("cases that a fault is not planted in are skipped, counted and say why
   const auto result = run(kSmall + "--plant rank_lost --json -");
   CHECK(result.status == 1);
   const Json summary = Json::parse(lines(result.output).back());
-  CHECK(summary["skipped"] == 96);
+  CHECK(summary["skipped"] == 192);
   CHECK(summary["mismatch"] == 24);
   CHECK(result.output.find("not planted in a kernel for this case") != std::string::npos);
 }
@@ -97,7 +68,9 @@ TEST_CASE("2 for a bad command line, with what and a hint", "[cli]") {
       {"verify --wire e4m3fm", "did you mean 'e4m3fn'?"},
       {"verify --algorithm treee", "did you mean 'tree'?"},
       {"verify --collective broadcast", "one of: all_reduce"},
-      {"verify --op max", "one of: sum"},
+      {"verify --op maxx", "did you mean 'max'?"},
+      {"verify --op max --wire e4m3fn", "does not go with wire"},
+      {"verify --algorithm ring --wire none --accumulate f32", "does not go with the ring"},
       {"verify --ranks 0", "from 1 to 16"},
       {"verify --ranks 17", "from 1 to 16"},
       {"verify --ranks 2,x", "'x'"},
@@ -169,7 +142,7 @@ TEST_CASE("3 for a subject that is not here", "[cli]") {
 
 TEST_CASE("--json - is JSON lines and nothing else, with the documented fields", "[cli]") {
   const auto rows = lines(standard_output(kSmall + "--json -"));
-  REQUIRE(rows.size() == 121);
+  REQUIRE(rows.size() == 217);
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     const Json object = Json::parse(rows[i]);
     for (const char* key :
@@ -198,8 +171,9 @@ TEST_CASE("the same seed gives byte-identical results, another seed other inputs
 
 TEST_CASE("files take JSON, CSV and JUnit beside the table", "[cli]") {
   TemporaryFile json("x.json"), csv("x.csv"), junit("x.xml");
-  const auto result = run(kSmall + "--plant rank_lost --wire none,e4m3fn --json " + json.path() +
-                          " --csv " + csv.path() + " --junit " + junit.path());
+  const auto result =
+      run(kSmall + "--plant rank_lost --algorithm flat,tree --wire none,e4m3fn --json " +
+          json.path() + " --csv " + csv.path() + " --junit " + junit.path());
   CHECK(result.status == 1);
   CHECK(result.output.find("max err/bound") != std::string::npos);
   CHECK(lines(json.read()).size() == 49);
@@ -224,8 +198,8 @@ TEST_CASE("sizes in bytes count elements of each type", "[cli]") {
     if (object.contains("case")) ++seen[{object["dtype"], object["count"]}];
   }
   CHECK(seen.size() == 8);
-  CHECK(seen[{"f32", 128}] == 6);
-  CHECK(seen[{"f16", 256}] == 6);
+  CHECK(seen[{"f32", 128}] == 9);
+  CHECK(seen[{"f16", 256}] == 9);
 }
 
 TEST_CASE("help is on standard output and lists what there is", "[cli]") {
@@ -244,22 +218,26 @@ TEST_CASE("a format's codes are listed with fields and value", "[cli]") {
   CHECK(codes[0x7F] == "0x7f = 0'1111'111 = 240");
 }
 
-TEST_CASE("the README shows what its commands print", "[cli]") {
-  std::ifstream file(std::string(TALLY_SOURCE_DIR) + "/README.md");
-  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+TEST_CASE("the documents show what their commands print", "[cli]") {
   // The time is the one thing that differs from run to run.
   const auto without_seconds = [](const std::string& text) {
     return std::regex_replace(text, std::regex("in [0-9.]+ s\n"), "in T s\n");
   };
-  int examples = 0;
-  const std::string prompt = "```\n$ ./tally ";
-  for (std::size_t at = readme.find(prompt); at != std::string::npos;
-       at = readme.find(prompt, at + 1)) {
-    const std::size_t command = at + prompt.size(), end = readme.find('\n', command);
-    const std::string shown = readme.substr(end + 1, readme.find("```", end) - end - 1);
-    const std::string arguments = readme.substr(command, end - command);
-    CHECK(without_seconds(standard_output(arguments)) == without_seconds(shown));
-    ++examples;
+  const std::pair<const char*, int> documents[] = {{"/README.md", 3},
+                                                   {"/docs/fp8_on_activations.md", 4}};
+  for (const auto& [name, wanted] : documents) {
+    std::ifstream file(std::string(TALLY_SOURCE_DIR) + name);
+    const std::string document{std::istreambuf_iterator<char>(file), {}};
+    int examples = 0;
+    const std::string prompt = "```\n$ ./tally ";
+    for (std::size_t at = document.find(prompt); at != std::string::npos;
+         at = document.find(prompt, at + 1)) {
+      const std::size_t command = at + prompt.size(), end = document.find('\n', command);
+      const std::string shown = document.substr(end + 1, document.find("```", end) - end - 1);
+      const std::string arguments = document.substr(command, end - command);
+      CHECK(without_seconds(standard_output(arguments)) == without_seconds(shown));
+      ++examples;
+    }
+    CHECK(examples == wanted);
   }
-  CHECK(examples == 2);
 }

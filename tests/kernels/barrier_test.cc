@@ -21,13 +21,15 @@ using model::Format;
 constexpr model::Arithmetic kPlain{Format::f32, model::kNoWire, model::Op::sum,
                                    Accumulate::element};
 
-/// Barriers that a call makes.
-std::uint32_t barriers(std::string_view algorithm) { return algorithm == "flat" ? 2 : 3; }
+/// Meetings of a call of three ranks.
+std::uint32_t meetings(std::string_view algorithm) {
+  return algorithm == "flat" ? 2 : algorithm == "tree" ? 3 : 5;
+}
 
 /// The kernel, except on one rank, which never launches.
 Launch without_rank(int missing) {
   using R =
-      kernels::Recipe<kernels::Element<Format::f32>, kernels::AccumulateElement,
+      kernels::Recipe<kernels::Element<Format::f32>, kernels::Sum, kernels::AccumulateElement,
                       kernels::PlainCodec<kernels::Element<Format::f32>>, kernels::FaithfulPlan>;
   return [missing](Emulator& emulator, const Session& session, const Call& call) {
     for (int rank = 0; rank < session.ranks; ++rank) {
@@ -42,22 +44,23 @@ Launch without_rank(int missing) {
 }  // namespace
 
 TEST_CASE("several calls in a row are right, and count their barriers", "[kernels]") {
-  for (const std::string_view algorithm : {"flat", "tree"}) {
+  const auto inputs = random_inputs(Format::f32, 3, 300, 5);
+  for (const std::string_view algorithm : {"flat", "tree", "ring"}) {
     for (const std::uint32_t first : {0u, 0xFFFF'FFFEu, 0x7FFF'FFFEu}) {
-      for (const int calls : {1, 2, 4}) {
+      for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const int calls = 1 + static_cast<int>(seed % 4);
         const KernelRun how{.ranks = 3,
                             .count = 300,
                             .geometry = {2, 4, 64},
-                            .seed = first + static_cast<std::uint64_t>(calls),
+                            .seed = seed,
                             .first_epoch = first,
                             .calls = calls};
-        CAPTURE(algorithm == "flat", first, calls);
-        const auto inputs = random_inputs(Format::f32, 3, 300, 5);
+        CAPTURE(algorithm == "flat", first, seed);
         const KernelOutcome outcome = run_kernel({algorithm, kPlain, ""}, how, inputs);
         const auto wanted = reference::run(schedule_of(algorithm, kPlain, how), inputs);
         REQUIRE(outcome.misbehaviour() == "");
         REQUIRE(first_difference(Format::f32, outcome.outputs, wanted) == "");
-        const std::uint32_t last = first + barriers(algorithm) * static_cast<std::uint32_t>(calls);
+        const std::uint32_t last = first + meetings(algorithm) * static_cast<std::uint32_t>(calls);
         for (const auto& epochs : outcome.epochs) {
           REQUIRE(epochs == std::vector<std::uint32_t>{last, last});
         }
@@ -66,9 +69,61 @@ TEST_CASE("several calls in a row are right, and count their barriers", "[kernel
   }
 }
 
+TEST_CASE("algorithms may follow each other in any order", "[kernels]") {
+  const char* orders[] = {"flat ring", "ring flat", "tree ring", "ring tree", "ring ring"};
+  for (const std::string order : orders) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      const std::string first = order.substr(0, 4), second = order.substr(5);
+      const Launch launch = [&](Emulator& emulator, const Session& session, const Call& call) {
+        Call shorter = call;
+        shorter.count = call.count / 2;  // other parts of the scratch
+        find_kernel({first, kPlain, ""})(emulator, session, shorter);
+        find_kernel({second, kPlain, ""})(emulator, session, call);
+        find_kernel({first, kPlain, ""})(emulator, session, shorter);
+        find_kernel({second, kPlain, ""})(emulator, session, call);
+      };
+      const KernelRun how{.ranks = 4,
+                          .count = 1500,
+                          .geometry = {2, 4, 64},
+                          .seed = seed,
+                          .first_epoch = 0xFFFF'FFFA};
+      const auto inputs = random_inputs(Format::f32, 4, 1500, seed);
+      const KernelOutcome outcome =
+          run_kernel(launch, how, {inputs, scratch_bytes(kPlain, how.count)});
+      CAPTURE(order, seed);
+      REQUIRE(outcome.misbehaviour() == "");
+      const auto wanted = reference::run(schedule_of(second, kPlain, how), inputs);
+      REQUIRE(first_difference(Format::f32, outcome.outputs, wanted) == "");
+      for (const auto& epochs : outcome.epochs) REQUIRE(epochs == outcome.epochs[0]);
+    }
+  }
+}
+
+TEST_CASE("a ring leaves no flag behind, not even between ranks that are no neighbours",
+          "[kernels]") {
+  const auto inputs = random_inputs(Format::f32, 5, 300, 5);
+  std::vector<Buffer> flags;
+  const Launch launch = [&](Emulator& emulator, const Session& session, const Call& call) {
+    flags = session.flags;
+    find_kernel({"ring", kPlain, ""})(emulator, session, call);
+    // Behind the ring in each stream: when all are done, every flag has the last epoch.
+    for (int rank = 0; rank < session.ranks; ++rank) {
+      emulator.launch(rank, {1, 1, 64}, [&flags, rank](EmulatedGpu& gpu) {
+        for (int sender = 0; sender < 5; ++sender) {
+          if (sender == rank) continue;
+          const auto* flag = reinterpret_cast<const std::uint32_t*>(flags[rank].first) + sender;
+          gpu.wait(flag, kernels::Reached{9}, kernels::Acquire{}, kernels::System{});
+        }
+      });
+    }
+  };
+  const KernelRun how{.ranks = 5, .count = 300, .geometry = {1, 4, 64}};
+  REQUIRE(run_kernel(launch, how, {inputs, scratch_bytes(kPlain, 300)}).misbehaviour() == "");
+}
+
 TEST_CASE("the same seed gives the same bytes and the same trace", "[kernels]") {
   const auto inputs = random_inputs(Format::f32, 4, 500, 9);
-  for (const std::string_view algorithm : {"flat", "tree"}) {
+  for (const std::string_view algorithm : {"flat", "tree", "ring"}) {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
       const KernelRun how{
           .ranks = 4, .count = 500, .geometry = {2, 8, 64}, .seed = seed, .calls = 2};

@@ -183,12 +183,36 @@ TEST_CASE("a hang is found, and says who waits for which flag of whom", "[kernel
 TEST_CASE("a hang tells what the flag holds and who wrote it last", "[kernels]") {
   Gpus gpus(2);
   gpus.emulator.launch(0, {1, 2, 64}, [&](EmulatedGpu& gpu) {
+    if (gpu.thread() == 0) raise(gpu, gpus.numbers[1], 4);
+    gpu.block_barrier();
     if (gpu.thread() == 1) raise(gpu, gpus.numbers[1], 5);
   });
-  gpus.emulator.launch(1, {1, 1, 64}, [&](EmulatedGpu& gpu) { wait_for(gpu, gpus.numbers[1], 6); });
-  REQUIRE(gpus.emulator.run().hang ==
+  gpus.emulator.launch(1, {1, 1, 64}, [&](EmulatedGpu& gpu) {
+    wait_for(gpu, gpus.numbers[1], 6);
+    wait_for(gpu, gpus.numbers[1], 5);
+  });
+  const Trace trace = gpus.emulator.run();
+  REQUIRE(trace.hang ==
           Lines{"rank 1 block 0 thread 0 waits for numbers of rank 1 to reach 6; it holds 5, "
                 "last written by rank 0 block 0 thread 1"});
+  REQUIRE(trace.edges == std::map<Edge, int>{{{0, 0, 1, 0}, 1}});
+}
+
+TEST_CASE("where several write a flag, the edge comes from the last", "[kernels]") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Gpus gpus(3, seed);
+    for (const int rank : {0, 1}) {
+      gpus.emulator.launch(rank, {1, 1, 64}, [&, rank](EmulatedGpu& gpu) {
+        const auto turn = static_cast<std::uint32_t>(rank);
+        wait_for(gpu, gpus.numbers[2], turn);  // rank 1 after rank 0
+        raise(gpu, gpus.numbers[2], turn + 1);
+      });
+    }
+    gpus.emulator.launch(2, {1, 1, 64},
+                         [&](EmulatedGpu& gpu) { wait_for(gpu, gpus.numbers[2], 2); });
+    const Trace trace = gpus.emulator.run();
+    REQUIRE(trace.edges == std::map<Edge, int>{{{0, 0, 1, 0}, 1}, {{1, 0, 2, 0}, 1}});
+  }
 }
 
 TEST_CASE("threads at a block barrier behind a hung one get free with it", "[kernels]") {

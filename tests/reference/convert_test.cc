@@ -6,18 +6,16 @@
 
 #include "reference/convert.h"
 
-#include <hwy/highway.h>
-
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "reference/convert_spec.h"
 #include "tests/reference/cases_file.h"
 #include "tests/reference/encoder_check.h"
+#include "tests/reference/instruction_sets.h"
 #include "tests/support/catch.h"
 
 namespace tally::reference {
@@ -55,20 +53,6 @@ std::uint32_t code_at(const std::vector<std::byte>& codes, std::size_t i, int by
   std::memcpy(&code, codes.data() + i * static_cast<std::size_t>(bytes),
               static_cast<std::size_t>(bytes));
   return code;
-}
-
-/// Runs a check on every instruction set that is compiled in and present here.
-void for_each_target(const std::function<void()>& check) {
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  REQUIRE_FALSE(targets.empty());
-  for (const std::int64_t target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    INFO("instruction set " << hwy::TargetName(target));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 }  // namespace
@@ -139,7 +123,7 @@ TEST_CASE("encode agrees with the definition on f32 values with every upper half
 TEST_CASE("the array conversions give what the scalar ones give, on each instruction set",
           "[reference]") {
   const std::vector<float> x = systematic_f32();
-  for_each_target([&] {
+  test::for_each_instruction_set([&] {
     for (const model::NumberFormat& f : model::kNumberFormats) {
       INFO(f.name);
       std::vector<std::byte> codes(x.size() * static_cast<std::size_t>(f.bytes()));
@@ -172,7 +156,7 @@ TEST_CASE("the array conversions give what the scalar ones give, on each instruc
 }
 
 TEST_CASE("the array decoder gives what the scalar one gives for every code", "[reference]") {
-  for_each_target([] {
+  test::for_each_instruction_set([] {
     for (const model::NumberFormat& f : model::kNumberFormats) {
       if (f.width() > 16) continue;
       const auto bytes = static_cast<std::size_t>(f.bytes());
@@ -192,7 +176,7 @@ TEST_CASE("the array decoder gives what the scalar one gives for every code", "[
 TEST_CASE("the array conversions write nothing but their own elements, at any length and alignment",
           "[reference]") {
   constexpr std::byte kGuard{0xA5};
-  for_each_target([&] {
+  test::for_each_instruction_set([&] {
     for (const model::NumberFormat& f : model::kNumberFormats) {
       const auto bytes = static_cast<std::size_t>(f.bytes());
       for (std::size_t n = 0; n <= 70; ++n) {

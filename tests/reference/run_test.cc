@@ -105,6 +105,7 @@ std::vector<Arithmetic> all_arithmetics() {
   for (const Format element : {Format::f32, Format::f16, Format::bf16}) {
     all.push_back(arithmetic_of(element, "none", Accumulate::element));
     for (const Wire& wire : model::all_wires()) {
+      if (!wire.is_none() && wire.kind != model::Wire::Kind::cast) continue;
       all.push_back({element, wire, Op::sum, Accumulate::f32});
     }
   }

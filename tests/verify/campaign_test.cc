@@ -36,7 +36,7 @@ class ReferenceSubject : public verify::Subject {
 };
 
 std::vector<verify::Case> small_cases() {
-  verify::Plan plan = verify::default_plan();
+  verify::Plan plan = verify::default_plans().front();
   plan.counts = {0, 100};
   plan.wires = {model::kNoWire};
   return *verify::cases(plan);
@@ -73,13 +73,13 @@ TEST_CASE("flat and tree that differ without a wire are a mismatch", "[verify]")
   std::erase_if(cases, [](const verify::Case& c) {
     return c.ranks != 2 || c.counts[0] != 100 || c.input.name != "normal" ||
            c.placement != verify::Placement::out_of_place ||
-           c.arithmetic.element != model::Format::f32;
+           c.arithmetic.element != model::Format::f32 || c.algorithm == "ring";
   });
   REQUIRE(cases.size() == 2);
   const auto ignore = [](const verify::CaseResult&) {};
   CHECK(verify::run_campaign(cases, ReferenceSubject(), ignore, no_clock).mismatch == 0);
   // Each is right by itself, but under the second one's name other numbers are drawn.
-  cases[1].input.kind = verify::InputKind::order_free;
+  cases[1].input.kind = reference::InputKind::order_free;
   const auto summary = verify::run_campaign(cases, ReferenceSubject(), ignore, no_clock);
   CHECK(summary.mismatch == 1);
   CHECK(summary.exit_status() == 1);
@@ -95,11 +95,11 @@ TEST_CASE("an input of whose outputs over a tenth are zero or not finite is idle
 }
 
 TEST_CASE("the bundled tensors are not idle for any wire that holds their range", "[verify]") {
-  verify::Plan plan = verify::default_plan();
+  verify::Plan plan = verify::default_plans().front();
   plan.ranks = {8};
   plan.calls = 1;
   plan.placements = {verify::Placement::out_of_place};
-  plan.inputs = *verify::bundled_tensors();
+  plan.inputs = *reference::bundled_tensors();
   const auto cases = verify::cases(plan);
   REQUIRE(cases);
   for (const verify::Case& c : *cases) {

@@ -33,7 +33,7 @@ TEST_CASE("a case makes the round trip through its text", "[verify]") {
   CHECK(c->input.tensor->columns == 6912);
 
   test::property("and so does every case of a plan", [] {
-    verify::Plan plan = verify::default_plan();
+    verify::Plan plan = verify::default_plans().front();
     plan.seed = *rc::gen::arbitrary<std::uint64_t>();
     plan.counts = {*rc::gen::inRange<std::int64_t>(0, 100000)};
     plan.calls = *rc::gen::inRange(1, 6);
@@ -86,13 +86,13 @@ TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
 }
 
 TEST_CASE("a plan of too many cases is refused before it is built", "[verify]") {
-  verify::Plan plan = verify::default_plan();
+  verify::Plan plan = verify::default_plans().front();
   plan.counts.assign(20000, 1);
   CHECK_FALSE(verify::cases(plan));
 }
 
 TEST_CASE("shards together are the whole, each case once and in order", "[verify]") {
-  verify::Plan plan = verify::default_plan();
+  verify::Plan plan = verify::default_plans().front();
   std::vector<std::string> whole, parts;
   const auto all = verify::cases(plan);
   REQUIRE(all);

@@ -20,12 +20,12 @@ struct Fixture {
     c.ranks = 3;
     c.counts = {40, 14};
     c.arithmetic.element = model::Format::bf16;
-    c.input = *verify::open_input(kind);
+    c.input = *reference::open_input(kind);
     for (int call = 0; call < 2; ++call) {
       reference::RankBuffers inputs;
       for (int rank = 0; rank < 3; ++rank) {
         inputs.push_back(
-            verify::draw(c.input, c.arithmetic.element, {1, call, rank, c.counts[call]}));
+            reference::draw(c.input, c.arithmetic.element, {1, call, rank, c.counts[call]}));
       }
       wanted.push_back(reference::run(c.schedule(c.counts[call]), inputs));
     }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <regex>
-#include <set>
+#include <utility>
 
+#include "tests/kernels/assembly/scalar_flow.h"
 #include "tests/kernels/assembly/word_rule.h"
 
 namespace tally::kernels::assembly::gfx942 {
@@ -29,14 +30,14 @@ bool is_flag_store(const Instruction& i) {
 bool is_flag_load(const Instruction& i) {
   return starts_with(i, "global_load_dword") && has_scope(i);
 }
+int count(const Kernel& kernel, const std::string& pattern) {
+  const std::regex operation(pattern);
+  return static_cast<int>(std::count_if(
+      kernel.code.begin(), kernel.code.end(),
+      [&](const Instruction& i) { return std::regex_search(i.operation, operation); }));
+}
 bool waits_for_memory(const Instruction& i) {
   return i.operation == "s_waitcnt" && contains(i.text, "vmcnt(0)");
-}
-
-/// The first acquire, or the end.
-Code::const_iterator first_acquire(const Code& code) {
-  return std::find_if(code.begin(), code.end(),
-                      [](const Instruction& i) { return i.operation == "buffer_inv"; });
 }
 
 /// Whether, walking back inside its block, a system write-back stands before `at` with no access
@@ -50,18 +51,6 @@ bool write_back_before(const Code& code, Code::const_iterator at, bool with_wait
     waited = waited || waits_for_memory(*at);
   }
   return false;
-}
-
-/// The scalar registers s5, s[2:3] of an operand.
-std::set<int> scalar_registers(const std::string& operand) {
-  static const std::regex one(R"(^s(\d+)$)"), range(R"(^s\[(\d+):(\d+)\]$)");
-  std::smatch match;
-  std::set<int> registers;
-  if (std::regex_match(operand, match, one)) registers.insert(std::stoi(match[1]));
-  if (std::regex_match(operand, match, range)) {
-    for (int r = std::stoi(match[1]); r <= std::stoi(match[2]); ++r) registers.insert(r);
-  }
-  return registers;
 }
 
 /// How many scalar registers the kernel starts with that hold addresses of constants: its
@@ -132,37 +121,18 @@ std::string loads_flags_with_acquire(const Kernel& kernel) {
   return flags == 0 ? "no flag is loaded" : "";
 }
 
-// Follows, in the order of the listing, which scalar registers hold an address that was computed
-// from the preloaded ones alone. A loaded value is none.
 std::string loads_no_data_as_scalars(const Kernel& kernel) {
-  std::set<int> constants;
-  for (int r = 0; r < preloaded_registers(kernel); ++r) constants.insert(r);
-  const auto acquire = first_acquire(kernel.code);
-  if (acquire == kernel.code.end()) return "no acquire";
-  for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
-    if (i->operands.empty()) continue;
-    const std::set<int> written = scalar_registers(i->operands[0]);
-    bool is_constant = false;
-    if (starts_with(*i, "s_load")) {
-      for (const int r : scalar_registers(i->operands.at(1))) {
-        if (i > acquire && constants.count(r) == 0) return broken(*i, "not an argument");
-      }
-    } else if (starts_with(*i, "s_")) {
-      for (std::size_t k = 1; k < i->operands.size(); ++k) {
-        for (const int r : scalar_registers(i->operands[k])) {
-          is_constant = is_constant || constants.count(r) != 0;
-        }
-      }
-    }
-    for (const int r : written) {
-      if (is_constant) {
-        constants.insert(r);
-      } else {
-        constants.erase(r);
-      }
+  const std::vector<ScalarState> states = scalar_states(kernel, preloaded_registers(kernel));
+  bool acquires = false;
+  for (std::size_t k = 0; k < kernel.code.size(); ++k) {
+    const Instruction& i = kernel.code[k];
+    acquires = acquires || i.operation == "buffer_inv";
+    if (!starts_with(i, "s_load") || !states[k].may_have_acquired) continue;
+    for (const int r : scalar_registers(i.operands.at(1))) {
+      if (states[k].constants.count(r) == 0) return broken(i, "not an argument");
     }
   }
-  return "";
+  return acquires ? "" : "no acquire";
 }
 
 std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
@@ -180,20 +150,53 @@ std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
     const auto found =
         std::find_if(kernel.code.begin(), kernel.code.end(),
                      [op = operation](const Instruction& i) { return starts_with(i, op); });
-    const bool is_due = kernel.wire == format;
+    const bool is_due = kernel.carries(format);
     if (is_due && found == kernel.code.end()) return "no " + std::string(operation);
     if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
   }
   return "";
 }
 
-std::string fuses_nothing(const Kernel& kernel) {
+std::string shuffles_where_due(const Kernel& kernel) {
+  const int shuffles = count(kernel, R"(^ds_bpermute_b32$)");
+  if (kernel.has_blocks()) return shuffles == 0 ? "no shuffle" : "";
+  return shuffles == 0 ? "" : std::to_string(shuffles) + " shuffles without blocks";
+}
+
+// A division by LLVM's AMDGPU backend (LowerFDIV32): v_div_scale twice, v_rcp, two steps that
+// improve the reciprocal and three that improve the quotient, v_div_fmas, v_div_fixup.
+std::string divides_as_ieee(const Kernel& kernel) {
+  const int divisions = count(kernel, R"(^v_div_fixup_f32)");
+  if ((divisions > 0) != kernel.divides()) return std::to_string(divisions) + " divisions";
+  for (const auto& [operation, times] :
+       {std::pair("v_div_scale_f32", 2), {"v_div_fmas_f32", 1}, {"v_rcp_f32", 1}}) {
+    const int found = count(kernel, "^" + std::string(operation));
+    if (found != times * divisions) {
+      return std::to_string(found) + " " + operation + " for " + std::to_string(divisions) +
+             " divisions";
+    }
+  }
+  const int others =
+      count(kernel, R"(^v_(rsq|sqrt|exp|log|rcp)_(f16|f64)|^v_(rsq|sqrt|exp|log)_f32)");
+  return others == 0 ? "" : std::to_string(others) + " approximate operations";
+}
+
+std::string fuses_only_in_divisions(const Kernel& kernel) {
   static const std::regex fused(
       R"(^v_(pk_)?(fma|fmac|mac|mad_f|mad_mix|mad_legacy|mad_mixlo|mad_mixhi|madmk|madak|dot))");
+  static const std::regex divides(R"(^v_(pk_fma|fma|fmac)_f32)");
+  const int divisions = count(kernel, R"(^v_div_fixup_f32)");
+  int steps = 0;
   for (const Instruction& i : kernel.code) {
-    if (std::regex_search(i.operation, fused)) return broken(i, "a fused multiply-add");
+    if (!std::regex_search(i.operation, fused)) continue;
+    if (divisions == 0 || !std::regex_search(i.operation, divides)) {
+      return broken(i, "a fused multiply-add");
+    }
+    steps += starts_with(i, "v_pk_") ? 2 : 1;
   }
-  return "";
+  if (steps == 5 * divisions) return "";
+  return std::to_string(steps) + " fused multiply-adds for " + std::to_string(divisions) +
+         " divisions";
 }
 
 std::string sets_the_mode(const Kernel& kernel) {

@@ -21,7 +21,14 @@ std::string loads_flags_with_acquire(const Kernel&);
 std::string loads_no_data_as_scalars(const Kernel&);
 /// The hardware converts where the wire is a format that gfx942 has, and nowhere else.
 std::string converts_in_hardware_where_it_can(const Kernel&);
-std::string fuses_nothing(const Kernel&);
+/// The threads of a group exchange values by DS_BPERMUTE_B32 where the wire has blocks, and nowhere
+/// else.
+std::string shuffles_where_due(const Kernel&);
+/// Where a division is due, and nowhere else, there are IEEE divisions; nothing else is made of an
+/// approximate reciprocal.
+std::string divides_as_ieee(const Kernel&);
+/// Fused multiply-adds stand in divisions alone, five in each.
+std::string fuses_only_in_divisions(const Kernel&);
 /// Nearest-even, subnormals kept, conversions that do not saturate: as the kernel's descriptor
 /// sets MODE.
 std::string sets_the_mode(const Kernel&);

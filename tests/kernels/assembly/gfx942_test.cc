@@ -18,7 +18,9 @@ constexpr NamedRule kRules[] = {
     {"loads_flags_with_acquire", gfx942::loads_flags_with_acquire},
     {"loads_no_data_as_scalars", gfx942::loads_no_data_as_scalars},
     {"converts_in_hardware_where_it_can", gfx942::converts_in_hardware_where_it_can},
-    {"fuses_nothing", gfx942::fuses_nothing},
+    {"shuffles_where_due", gfx942::shuffles_where_due},
+    {"divides_as_ieee", gfx942::divides_as_ieee},
+    {"fuses_only_in_divisions", gfx942::fuses_only_in_divisions},
 };
 
 constexpr Rejected kRejected[] = {
@@ -34,12 +36,19 @@ constexpr Rejected kRejected[] = {
     {"::ScalarLoads>", "loads_no_data_as_scalars"},
     {"::HardwareWhereSoftwareIsDue>", "converts_in_hardware_where_it_can"},
     {"::SoftwareWhereHardwareIsDue>", "converts_in_hardware_where_it_can"},
-    {"::FusedElement,", "fuses_nothing"},
+    {"::NarrowInRing>", "moves_whole_words"},
+    {"::NarrowInBlocks>", "moves_whole_words"},
+    {"::NoShuffles>", "shuffles_where_due"},
+    {"::ReciprocalBlocks>", "divides_as_ieee"},
+    {"::DividingSum,", "divides_as_ieee"},
+    {"::FusedElement, tally::kernels::Sum,", "fuses_only_in_divisions"},
+    {"::FusedElement, tally::kernels::Average,", "fuses_only_in_divisions"},
+    {"::JoinedProduct>", "fuses_only_in_divisions"},
 };
 
 }  // namespace
 
-TEST_CASE("gfx942: every recipe is compiled, flat and tree", "[kernels]") {
+TEST_CASE("gfx942: every recipe is compiled, in every algorithm", "[kernels]") {
   if (!kMissing.empty()) return tally::test::skip_case(kMissing);
   require_all_recipes(read_gfx942(read_file(TALLY_LISTING)));
 }

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "model/check.h"
 
@@ -21,7 +23,7 @@ std::string demangle(const std::string& symbol) {
   return status == 0 ? name.get() : symbol;
 }
 
-/// The number behind the n-th "(tally::model::<type>)" after `from`.
+/// The number behind the first "(tally::model::<type>)" after `from`.
 std::optional<int> enumerator(const std::string& name, std::string_view from, std::string type) {
   const std::size_t start = name.find(from);
   if (start == std::string::npos) return std::nullopt;
@@ -31,18 +33,45 @@ std::optional<int> enumerator(const std::string& name, std::string_view from, st
   return std::atoi(name.c_str() + found + cast.size());
 }
 
+model::Wire wire_of(const std::string& name) {
+  if (const auto id = enumerator(name, "ScaledBlocks<", "Format")) {
+    return model::block_wire(static_cast<model::Format>(*id), 32, model::Format::f32,
+                             model::ScaleRule::amax);
+  }
+  if (const auto id = enumerator(name, "CastCodec<", "Format")) {
+    const auto beyond = static_cast<model::Beyond>(*enumerator(name, "CastCodec<", "Beyond"));
+    const bool saturates = beyond == model::Beyond::max_finite;
+    return model::cast_wire(static_cast<model::Format>(*id),
+                            saturates ? model::kSaturate : model::kAsFormat);
+  }
+  return model::kNoWire;
+}
+
+/// The value whose type, in our namespace, is an argument of a template in the name.
+template <class T>
+T named(const std::string& name, const std::vector<std::pair<std::string, T>>& types, T other) {
+  for (const auto& [type, value] : types) {
+    if (contains(name, "tally::kernels::" + type + ",")) return value;
+  }
+  return other;
+}
+
 Kernel begin_kernel(const std::string& symbol) {
+  using model::Accumulate, model::Op;
   Kernel kernel;
   kernel.name = demangle(symbol);
-  kernel.algorithm = contains(kernel.name, "::tree_kernel<") ? "tree" : "flat";
+  kernel.algorithm =
+      named<std::string>(kernel.name, {{"Flat", "flat"}, {"Tree", "tree"}, {"Ring", "ring"}}, "");
   if (const auto id = enumerator(kernel.name, "Element<", "Format")) {
-    kernel.element = static_cast<model::Format>(*id);
+    kernel.arithmetic.element = static_cast<model::Format>(*id);
   }
-  if (const auto id = enumerator(kernel.name, "CastCodec<", "Format")) {
-    kernel.wire = static_cast<model::Format>(*id);
-    kernel.beyond = static_cast<model::Beyond>(*enumerator(kernel.name, "CastCodec<", "Beyond"));
-  }
-  kernel.accumulates_in_f32 = contains(kernel.name, "AccumulateF32");
+  kernel.arithmetic.wire = wire_of(kernel.name);
+  kernel.arithmetic.op = named<Op>(
+      kernel.name,
+      {{"Average", Op::avg}, {"Product", Op::prod}, {"Minimum", Op::min}, {"Maximum", Op::max}},
+      Op::sum);
+  kernel.arithmetic.accumulate =
+      named<Accumulate>(kernel.name, {{"AccumulateF32", Accumulate::f32}}, Accumulate::element);
   return kernel;
 }
 
@@ -55,7 +84,7 @@ std::string tidy(const std::string& line, std::string_view comment) {
 }
 
 Instruction parse(const std::string& text, int line, bool begins_block) {
-  Instruction instruction{line, begins_block, "", {}, text};
+  Instruction instruction{line, begins_block, "", "", {}, text};
   std::istringstream rest(text[0] == '@' ? text.substr(text.find(' ') + 1) : text);
   rest >> instruction.operation;
   if (instruction.operation.back() == ';') instruction.operation.pop_back();
@@ -68,13 +97,16 @@ Instruction parse(const std::string& text, int line, bool begins_block) {
 }
 
 /// Adds a line of a kernel's body: a label, a directive or an instruction.
-void add_line(Kernel& kernel, const std::string& text, int line, bool& begins_block) {
+void add_line(Kernel& kernel, const std::string& text, int line, bool& begins_block,
+              std::string& label) {
   if (text.back() == ':') {
     begins_block = true;
+    label = text.substr(0, text.size() - 1);
   } else if (text[0] == '.') {
     kernel.directives.push_back(text);
   } else if (text != "{" && text != "}" && text != ")") {
     kernel.code.push_back(parse(text, line, begins_block));
+    kernel.code.back().label = std::exchange(label, "");
     begins_block = false;
   }
 }
@@ -96,6 +128,7 @@ std::vector<Kernel> read_gfx942(const std::string& text) {
   std::istringstream lines(text);
   bool inside = false, begins_block = true;
   std::smatch match;
+  std::string label;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -109,7 +142,7 @@ std::vector<Kernel> read_gfx942(const std::string& text) {
     } else if (inside) {
       if (line.rfind("; %bb.", 0) == 0) begins_block = true;
       const std::string code = tidy(line, ";");
-      if (!code.empty()) add_line(kernels.back(), code, number, begins_block);
+      if (!code.empty()) add_line(kernels.back(), code, number, begins_block, label);
     }
   }
   return kernels;
@@ -122,6 +155,7 @@ std::vector<Kernel> read_ptx(const std::string& text) {
   std::istringstream lines(text);
   bool inside = false, begins_block = true;
   std::smatch match;
+  std::string label;
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -133,7 +167,7 @@ std::vector<Kernel> read_ptx(const std::string& text) {
     } else if (inside) {
       if (std::regex_search(line, match, stack)) kernels.back().stack_bytes += std::stoi(match[1]);
       const std::string code = tidy(line, "//");
-      if (!code.empty()) add_line(kernels.back(), code, number, begins_block);
+      if (!code.empty()) add_line(kernels.back(), code, number, begins_block, label);
     }
   }
   return kernels;

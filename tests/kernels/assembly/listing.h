@@ -2,18 +2,18 @@
 
 // Assembly listings, cut into kernels.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/conversion.h"
+#include "model/collective.h"
 
 namespace tally::kernels::assembly {
 
 struct Instruction {
   int line;
   bool begins_block;      // a label, or what the compiler calls a block, stands before it
+  std::string label;      // the label before it; mostly empty
   std::string operation;  // without predicate
   std::vector<std::string> operands;
   std::string text;  // the whole line, without comment, single spaces
@@ -25,12 +25,18 @@ struct Kernel {
   std::vector<std::string> directives;  // between the kernel's label and its end
   int stack_bytes = 0;
 
-  // What the name says of the recipe.
-  std::string algorithm;  // flat or tree
-  model::Format element{};
-  std::optional<model::Format> wire;  // nothing where elements travel as they are
-  model::Beyond beyond{};
-  bool accumulates_in_f32 = false;
+  // What the name says of the recipe. Of a block wire, the format alone.
+  std::string algorithm;  // flat, tree or ring
+  model::Arithmetic arithmetic;
+
+  bool has_blocks() const { return arithmetic.wire.is_block(); }
+  /// Whether it converts to and from `format`, on the wire.
+  bool carries(model::Format format) const {
+    return !arithmetic.wire.is_none() && arithmetic.wire.format == format;
+  }
+  bool saturates() const { return arithmetic.wire.overflow.finite == model::Beyond::max_finite; }
+  /// Blocks are divided by their scales, averages by the number of ranks.
+  bool divides() const { return has_blocks() || arithmetic.op == model::Op::avg; }
 };
 
 /// clang's assembly for gfx942.

@@ -110,18 +110,45 @@ struct FlushingElement : Element<model::Format::f32> {
   }
 };
 
+/// The same, where the rule has to see it among elements' or scales' accesses.
+struct NarrowInRing : NarrowLoads {};
+struct NarrowInBlocks : NarrowLoads {};
+
+struct NoShuffles : NvidiaGpu {
+  TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int, int) { return value; }
+  TALLY_DEVICE std::uint32_t shuffle_xor(std::uint32_t value, int, int) { return value; }
+};
+
+struct ReciprocalBlocks : FaithfulBlocks {
+  TALLY_DEVICE static float quotient(float x, float scale) { return x * (1.0f / scale); }
+};
+
+struct DividingSum : Sum {
+  template <class E, class Arguments>
+  TALLY_DEVICE static typename E::Value complete(typename E::Value x, const Arguments& a) {
+    return E::divide(x, a.ranks);
+  }
+};
+
 using F32 = Element<model::Format::f32>;
-using Plain = Recipe<F32, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+using Plain = Recipe<F32, Sum, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
 template <model::Format format, model::Beyond beyond>
-using Cast = Recipe<F32, AccumulateF32, CastCodec<format, beyond>, FaithfulPlan>;
+using Cast = Recipe<F32, Sum, AccumulateF32, CastCodec<format, beyond>, FaithfulPlan>;
 using Saturating = Cast<model::Format::e4m3fn, model::Beyond::max_finite>;
 using Overflowing = Cast<model::Format::e4m3fn, model::Beyond::special>;
-using Fused = Recipe<FusedElement, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+using Fused = Recipe<FusedElement, Sum, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
 using Flushing =
-    Recipe<FlushingElement, AccumulateElement, PlainCodec<FlushingElement>, FaithfulPlan>;
+    Recipe<FlushingElement, Sum, AccumulateElement, PlainCodec<FlushingElement>, FaithfulPlan>;
+using FusedAverage =
+    Recipe<FusedElement, Average, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+using Divided = Recipe<F32, DividingSum, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+template <class Steps>
+using Blocks = Recipe<F32, Sum, AccumulateF32,
+                      BlockCodec<ScaledBlocks<model::Format::e4m3fn, Steps>>, FaithfulPlan>;
 
-#define TALLY_REJECTED(recipe, gpu) \
-  template __global__ void flat_kernel<recipe, gpu>(typename recipe::Arguments)
+#define TALLY_REJECTED_IN(algorithm, recipe, gpu) \
+  template __global__ void all_reduce_kernel<algorithm, recipe, gpu>(typename recipe::Arguments)
+#define TALLY_REJECTED(recipe, gpu) TALLY_REJECTED_IN(Flat, recipe, gpu)
 TALLY_REJECTED(Plain, NarrowLoads);
 TALLY_REJECTED(Plain, NarrowStores);
 TALLY_REJECTED(Plain, ReadOnlyLoads);
@@ -135,5 +162,11 @@ TALLY_REJECTED(Overflowing, HardwareWhereSoftwareIsDue);
 TALLY_REJECTED(Saturating, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Fused, NvidiaGpu);
 TALLY_REJECTED(Flushing, NvidiaGpu);
+TALLY_REJECTED_IN(Ring, Plain, NarrowInRing);
+TALLY_REJECTED_IN(Tree, Blocks<FaithfulBlocks>, NarrowInBlocks);
+TALLY_REJECTED(Blocks<FaithfulBlocks>, NoShuffles);
+TALLY_REJECTED(Blocks<ReciprocalBlocks>, NvidiaGpu);
+TALLY_REJECTED(Divided, NvidiaGpu);
+TALLY_REJECTED(FusedAverage, NvidiaGpu);
 
 }  // namespace tally::kernels

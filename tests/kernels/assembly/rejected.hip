@@ -122,14 +122,58 @@ struct FusedElement : Element<model::Format::f32> {
   TALLY_DEVICE static Value add(Value a, Value b) { return __builtin_fmaf(a, 1.0000001f, b); }
 };
 
-using F32 = Element<model::Format::f32>;
-using Plain = Recipe<F32, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
-template <model::Format format>
-using Cast = Recipe<F32, AccumulateF32, CastCodec<format, model::Beyond::special>, FaithfulPlan>;
-using Fused = Recipe<FusedElement, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+/// The same, where the rule has to see it among elements' or scales' accesses.
+struct NarrowInRing : NarrowLoads {};
+struct NarrowInBlocks : NarrowLoads {};
 
-#define TALLY_REJECTED(recipe, gpu) \
-  template __global__ void flat_kernel<recipe, gpu>(typename recipe::Arguments)
+struct NoShuffles : AmdGpu {
+  TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int, int) { return value; }
+  TALLY_DEVICE std::uint32_t shuffle_xor(std::uint32_t value, int, int) { return value; }
+};
+
+struct ReciprocalBlocks : FaithfulBlocks {
+  TALLY_DEVICE static float quotient(float x, float scale) {
+    return x * __builtin_amdgcn_rcpf(scale);
+  }
+};
+
+struct DividingSum : Sum {
+  template <class E, class Arguments>
+  TALLY_DEVICE static typename E::Value complete(typename E::Value x, const Arguments& a) {
+    return E::divide(x, a.ranks);
+  }
+};
+
+// What clang makes of a product and its conversion where nothing stands between them.
+template <model::Format F>
+struct JoinedNarrow : AmdNarrow<F> {
+  TALLY_DEVICE static std::uint16_t encode(float x) {
+    return __builtin_bit_cast(std::uint16_t, static_cast<_Float16>(x));
+  }
+};
+struct JoinedProduct : AmdGpu {
+  template <model::Format F>
+  using Narrow = JoinedNarrow<F>;
+};
+
+using F32 = Element<model::Format::f32>;
+using Plain = Recipe<F32, Sum, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+template <model::Format format>
+using Cast =
+    Recipe<F32, Sum, AccumulateF32, CastCodec<format, model::Beyond::special>, FaithfulPlan>;
+using Fused = Recipe<FusedElement, Sum, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+using FusedAverage =
+    Recipe<FusedElement, Average, AccumulateElement, PlainCodec<FusedElement>, FaithfulPlan>;
+using Divided = Recipe<F32, DividingSum, AccumulateElement, PlainCodec<F32>, FaithfulPlan>;
+template <class Steps>
+using Blocks = Recipe<F32, Sum, AccumulateF32,
+                      BlockCodec<ScaledBlocks<model::Format::e4m3fn, Steps>>, FaithfulPlan>;
+using F16 = Element<model::Format::f16>;
+using Product16 = Recipe<F16, Product, AccumulateElement, PlainCodec<F16>, FaithfulPlan>;
+
+#define TALLY_REJECTED_IN(algorithm, recipe, gpu) \
+  template __global__ void all_reduce_kernel<algorithm, recipe, gpu>(typename recipe::Arguments)
+#define TALLY_REJECTED(recipe, gpu) TALLY_REJECTED_IN(Flat, recipe, gpu)
 TALLY_REJECTED(Plain, NarrowLoads);
 TALLY_REJECTED(Plain, HalfLoads);
 TALLY_REJECTED(Plain, NarrowStores);
@@ -144,5 +188,12 @@ TALLY_REJECTED(Cast<model::Format::e4m3fn>, HardwareWhereSoftwareIsDue);
 TALLY_REJECTED(Cast<model::Format::e4m3fnuz>, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Cast<model::Format::e5m2fnuz>, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Fused, AmdGpu);
+TALLY_REJECTED_IN(Ring, Plain, NarrowInRing);
+TALLY_REJECTED_IN(Tree, Blocks<FaithfulBlocks>, NarrowInBlocks);
+TALLY_REJECTED(Blocks<FaithfulBlocks>, NoShuffles);
+TALLY_REJECTED(Blocks<ReciprocalBlocks>, AmdGpu);
+TALLY_REJECTED(Divided, AmdGpu);
+TALLY_REJECTED(FusedAverage, AmdGpu);
+TALLY_REJECTED(Product16, JoinedProduct);
 
 }  // namespace tally::kernels

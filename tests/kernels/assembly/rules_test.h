@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "kernels/algorithms.h"
 #include "kernels/recipes.h"
 #include "tests/kernels/assembly/listing.h"
 #include "tests/support/catch.h"
@@ -21,28 +22,17 @@ struct Rejected {
   std::string_view kernel, rule;
 };
 
-inline std::string describe(std::string_view algorithm, model::Format element, std::string wire,
-                            bool accumulates_in_f32) {
-  return std::string(algorithm) + " " + std::string(model::format(element).name) + " " + wire +
-         (accumulates_in_f32 ? " f32" : " element");
-}
-
 inline std::string describe(const Kernel& k) {
-  const bool saturates = k.beyond == model::Beyond::max_finite;
-  const model::Wire wire =
-      k.wire ? model::cast_wire(*k.wire, saturates ? model::kSaturate : model::kAsFormat)
-             : model::kNoWire;
-  return describe(k.algorithm, k.element, wire.name(), k.accumulates_in_f32);
+  return k.algorithm + " " + recipe_name(k.arithmetic);
 }
 
-/// Every recipe in both algorithms, each once.
+/// Every recipe in every algorithm, each once.
 inline void require_all_recipes(const std::vector<Kernel>& kernels) {
   std::multiset<std::string> wanted, found;
   for_each_recipe([&]<class R>(const model::Arithmetic& a) {
-    for (const char* algorithm : {"flat", "tree"}) {
-      wanted.insert(
-          describe(algorithm, a.element, a.wire.name(), a.accumulate == model::Accumulate::f32));
-    }
+    for_each_algorithm<R>([&]<class Algorithm>() {
+      wanted.insert(std::string(Algorithm::kName) + " " + recipe_name(a));
+    });
   });
   for (const Kernel& kernel : kernels) found.insert(describe(kernel));
   REQUIRE(found == wanted);

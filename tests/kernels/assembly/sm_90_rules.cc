@@ -93,8 +93,7 @@ std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
       {"cvt.rn.f16x2.e5m2x2", model::Format::e5m2, false},
   };
   for (const auto& [operation, format, only_saturating] : kConversions) {
-    const bool is_due =
-        kernel.wire == format && (!only_saturating || kernel.beyond == model::Beyond::max_finite);
+    const bool is_due = kernel.carries(format) && (!only_saturating || kernel.saturates());
     const auto found =
         std::find_if(kernel.code.begin(), kernel.code.end(),
                      [op = operation](const Instruction& i) { return i.operation == op; });
@@ -102,6 +101,24 @@ std::string converts_in_hardware_where_it_can(const Kernel& kernel) {
     if (!is_due && found != kernel.code.end()) return broken(*found, "software is due");
   }
   return "";
+}
+
+std::string shuffles_where_due(const Kernel& kernel) {
+  for (const std::string_view shuffle : {"shfl.sync.bfly.b32", "shfl.sync.idx.b32"}) {
+    const int found = count(kernel.code, shuffle);
+    if ((found > 0) != kernel.has_blocks()) {
+      return std::to_string(found) + " " + std::string(shuffle);
+    }
+  }
+  return "";
+}
+
+std::string divides_as_ieee(const Kernel& kernel) {
+  for (const Instruction& i : kernel.code) {
+    if (starts_with(i, "rcp.")) return broken(i, "a reciprocal");
+  }
+  const int divisions = count(kernel.code, "div.rn.f32");
+  return (divisions > 0) == kernel.divides() ? "" : std::to_string(divisions) + " divisions";
 }
 
 std::string fuses_nothing(const Kernel& kernel) {

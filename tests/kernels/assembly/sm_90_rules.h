@@ -18,6 +18,10 @@ std::string loads_flags_with_acquire(const Kernel&);
 /// The hardware converts where the wire is a format that sm_90 has, as far as it has it, and
 /// nowhere else.
 std::string converts_in_hardware_where_it_can(const Kernel&);
+/// The threads of a group exchange values by shfl.sync where the wire has blocks, and nowhere else.
+std::string shuffles_where_due(const Kernel&);
+/// Where a division is due, and nowhere else, there is div.rn.f32; there is no reciprocal.
+std::string divides_as_ieee(const Kernel&);
 std::string fuses_nothing(const Kernel&);
 /// No operation flushes subnormals or is approximate.
 std::string rounds_as_ieee(const Kernel&);

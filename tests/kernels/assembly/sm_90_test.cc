@@ -17,6 +17,8 @@ constexpr NamedRule kRules[] = {
     {"stores_flags_with_release", sm_90::stores_flags_with_release},
     {"loads_flags_with_acquire", sm_90::loads_flags_with_acquire},
     {"converts_in_hardware_where_it_can", sm_90::converts_in_hardware_where_it_can},
+    {"shuffles_where_due", sm_90::shuffles_where_due},
+    {"divides_as_ieee", sm_90::divides_as_ieee},
     {"fuses_nothing", sm_90::fuses_nothing},
     {"rounds_as_ieee", sm_90::rounds_as_ieee},
 };
@@ -33,13 +35,18 @@ constexpr Rejected kRejected[] = {
     {"::DeviceAcquire>", "loads_flags_with_acquire"},
     {"::HardwareWhereSoftwareIsDue>", "converts_in_hardware_where_it_can"},
     {"::SoftwareWhereHardwareIsDue>", "converts_in_hardware_where_it_can"},
+    {"::NarrowInRing>", "moves_whole_words"},
+    {"::NarrowInBlocks>", "moves_whole_words"},
+    {"::NoShuffles>", "shuffles_where_due"},
+    {"::ReciprocalBlocks>", "divides_as_ieee"},
+    {"::DividingSum,", "divides_as_ieee"},
     {"::FusedElement,", "fuses_nothing"},
     {"::FlushingElement,", "rounds_as_ieee"},
 };
 
 }  // namespace
 
-TEST_CASE("sm_90: every recipe is compiled, flat and tree", "[kernels]") {
+TEST_CASE("sm_90: every recipe is compiled, in every algorithm", "[kernels]") {
   if (!kMissing.empty()) return tally::test::skip_case(kMissing);
   require_all_recipes(read_ptx(read_file(TALLY_LISTING)));
 }

@@ -12,11 +12,14 @@ struct Operations {
   std::string_view pointer_load;  // what may fetch an argument; empty where that has its own name
 };
 
-/// Where peers' and own scratch is loaded and stored, each access is of 16 bytes. A meeting of the
-/// ranks is two block barriers with the flags between. So flat has four, and tree six; before the
-/// first only scratch is stored; after the second, scratch is loaded and, in tree, stored; after
-/// the fourth, in tree, it is loaded. Where elements are loaded or stored, narrow accesses are
-/// allowed.
+/// Where scratch is loaded and stored, each access is of 16 bytes; but a block wire's scales are
+/// loaded and stored one by one, in each of their three sizes. A meeting of the ranks is two block
+/// barriers with the flags between: flat has two of them, tree and ring three. In flat and tree
+/// only scratch is stored before the first meeting; after it scratch is loaded and, in tree,
+/// stored; after the second, in tree, it is loaded. Where elements are loaded or stored, narrow
+/// accesses are allowed. So they are in all of the ring, which works on both at once: there it is
+/// counted that there are whole accesses, three loads of scratch, three stores to it and three of
+/// Stuck.
 std::string moves_whole_words(const Kernel&, const Operations&);
 
 }  // namespace tally::kernels::assembly

@@ -1,9 +1,10 @@
 // Goal: the kernels on a real GPU leave the same bits as the reference, on every rank.
-// Method: one GPU plays all ranks in one launch. Every recipe, both algorithms, ragged counts, in
-// place and not, off their alignment by one element; then three calls of different sizes with
-// nothing between them. Scratch, flags and epochs are never reset. The hardware's conversions are
-// compared with the software's over all inputs. Prints JSON lines; the exit status is 0 where all
-// held, 1 where not, 3 where there is no GPU.
+// Method: one GPU plays all ranks in one launch. Every recipe and algorithm, block wires of every
+// length, scale and rule; ragged counts that take turns at being in place, and off their alignment
+// by one element; then three calls of different sizes with nothing between them. Scratch, flags and
+// epochs are never reset. The hardware's conversions are compared with the software's over all
+// inputs. Prints JSON lines; the exit status is 0 where all held, 1 where not, 3 where there is no
+// GPU.
 
 #include <cinttypes>
 #include <cstdio>
@@ -22,9 +23,11 @@ using model::Accumulate;
 using model::Format;
 
 constexpr Format kElements[] = {Format::f32, Format::f16, Format::bf16};
-constexpr std::int64_t kCounts[] = {0, 1, 127, 1000, 4099, 262144 + 5};
-constexpr std::int64_t kRow[] = {4099, 130, 70001};  // the calls in a row
-constexpr std::int64_t kLargest = 262144 + 5;
+constexpr std::string_view kAlgorithms[] = {"flat", "tree", "ring"};
+constexpr std::int64_t kCounts[] = {0, 1, 127, 1000, 4099, 20011};
+constexpr std::int64_t kRow[] = {4099, 130, 30001};  // the calls in a row
+constexpr std::int64_t kLargest = 65536 + 5;
+constexpr int kLargestEvery = 4;  // kernels: the host takes long to check so many elements
 constexpr std::int64_t kTimedCount = 1 << 24;
 constexpr int kHarmedLimit = 20;  // waits that give up take seconds each
 
@@ -35,14 +38,15 @@ struct Tally {
 
 std::string describe(const Call& call) {
   char text[256];
-  std::snprintf(text, sizeof text,
-                R"("algorithm":"%s","element":"%s","wire":"%s","accumulate":"%s","count":%)" PRId64
-                R"(,"in_place":%s,"shift":%d)",
-                std::string(call.algorithm).c_str(),
-                std::string(model::format(call.arithmetic.element).name).c_str(),
-                call.arithmetic.wire.name().c_str(),
-                std::string(model::name(call.arithmetic.accumulate)).c_str(), call.count,
-                call.in_place ? "true" : "false", call.shift);
+  std::snprintf(
+      text, sizeof text,
+      R"("algorithm":"%s","element":"%s","wire":"%s","op":"%s","accumulate":"%s","count":%)" PRId64
+      R"(,"in_place":%s,"shift":%d)",
+      std::string(call.algorithm).c_str(),
+      std::string(model::format(call.arithmetic.element).name).c_str(),
+      call.arithmetic.wire.name().c_str(), std::string(model::name(call.arithmetic.op)).c_str(),
+      std::string(model::name(call.arithmetic.accumulate)).c_str(), call.count,
+      call.in_place ? "true" : "false", call.shift);
   return text;
 }
 
@@ -97,33 +101,55 @@ void run_calls(VirtualRanks& gpu, const Grid& grid, const std::vector<Call>& cal
   }
 }
 
+std::vector<model::Wire> wires() {
+  std::vector<model::Wire> all;
+  for (const model::Wire& wire : model::all_wires()) {
+    if (!wire.is_none()) all.push_back(wire);
+  }
+  for (const char* other : {"e4m3fn:b16:f32", "e4m3fn:b256:f16", "e5m2:b64:e8m0:floor",
+                            "e4m3fnuz:b256:e8m0:rceil", "e5m2fnuz:b128:f16"}) {
+    all.push_back(*model::parse_wire(other));
+  }
+  return all;
+}
+
 std::vector<model::Arithmetic> all_arithmetic() {
   std::vector<model::Arithmetic> all;
   for (const Format element : kElements) {
-    for (const model::Wire& wire : model::all_wires()) {
-      if (wire.is_none()) all.push_back({element, wire, model::Op::sum, Accumulate::element});
-      all.push_back({element, wire, model::Op::sum, Accumulate::f32});
+    for (const model::Op op : model::all_ops()) {
+      all.push_back({element, model::kNoWire, op, Accumulate::element});
+      all.push_back({element, model::kNoWire, op, Accumulate::f32});
+      if (!model::allows_wire(op)) continue;
+      for (const model::Wire& wire : wires()) all.push_back({element, wire, op, Accumulate::f32});
     }
   }
   return all;
 }
 
+/// All sizes with one kernel, the `number`-th.
+void run_kernel(VirtualRanks& gpu, const Grid& grid, std::string_view algorithm,
+                const model::Arithmetic& arithmetic, int number, Tally* tally) {
+  int turn = number;
+  const auto next = [&](std::int64_t count) {
+    ++turn;
+    return Call{algorithm, arithmetic, count, turn % 2 == 1, turn / 2 % 2};
+  };
+  for (const std::int64_t count : kCounts) run_calls(gpu, grid, {next(count)}, tally);
+  if (number % kLargestEvery == 0) run_calls(gpu, grid, {next(kLargest)}, tally);
+  std::vector<Call> row;
+  for (const std::int64_t count : kRow) row.push_back({algorithm, arithmetic, count, false, 0});
+  run_calls(gpu, grid, row, tally);
+}
+
 Tally run_all(const Grid& grid) {
   Tally tally;
   VirtualRanks gpu(grid, 3, 4 * kLargest);
+  int number = 0;
   for (const model::Arithmetic& arithmetic : all_arithmetic()) {
-    for (const char* algorithm : {"flat", "tree"}) {
+    for (const std::string_view algorithm : kAlgorithms) {
+      if (model::disallowed(algorithm, arithmetic)) continue;
       if (tally.harmed > kHarmedLimit) return tally;
-      for (const std::int64_t count : kCounts) {
-        for (const bool in_place : {false, true}) {
-          for (const int shift : {0, 1}) {
-            run_calls(gpu, grid, {{algorithm, arithmetic, count, in_place, shift}}, &tally);
-          }
-        }
-      }
-      std::vector<Call> row;
-      for (const std::int64_t count : kRow) row.push_back({algorithm, arithmetic, count, false, 0});
-      run_calls(gpu, grid, row, &tally);
+      run_kernel(gpu, grid, algorithm, arithmetic, number++, &tally);
     }
   }
   return tally;
@@ -132,10 +158,9 @@ Tally run_all(const Grid& grid) {
 void time_all(const Grid& grid) {
   VirtualRanks gpu(grid, 1, 4 * kTimedCount);
   const model::Arithmetic none{Format::bf16, model::kNoWire, model::Op::sum, Accumulate::element};
-  for (const model::Wire& wire :
-       {model::kNoWire, model::cast_wire(Format::e4m3fn, model::kSaturate),
-        model::cast_wire(Format::e4m3fnuz)}) {
-    for (const char* algorithm : {"flat", "tree"}) {
+  for (const char* name : {"none", "e4m3fn:sat", "e4m3fnuz", "e4m3fn:b128:f32", "mxfp8_e4m3"}) {
+    const model::Wire wire = *model::parse_wire(name);
+    for (const std::string_view algorithm : kAlgorithms) {
       model::Arithmetic arithmetic = none;
       arithmetic.wire = wire;
       if (!wire.is_none()) arithmetic.accumulate = Accumulate::f32;
@@ -144,8 +169,8 @@ void time_all(const Grid& grid) {
                   R"("blocks":%d,"threads":%d,"count":%)" PRId64
                   R"(,"median_us":%.1f,"least_us":%.1f})"
                   "\n",
-                  algorithm, wire.name().c_str(), grid.ranks, grid.blocks, grid.threads,
-                  kTimedCount, median, least);
+                  std::string(algorithm).c_str(), wire.name().c_str(), grid.ranks, grid.blocks,
+                  grid.threads, kTimedCount, median, least);
     }
   }
 }

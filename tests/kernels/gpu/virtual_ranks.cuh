@@ -13,18 +13,11 @@
 
 namespace tally::kernels::test {
 
-template <class R>
+template <class Algorithm, class R>
 __global__ void __launch_bounds__(kMaxThreads)
-    flat_of_virtual_ranks(const typename R::Arguments* of_rank, int blocks) {
+    kernel_of_virtual_ranks(const typename R::Arguments* of_rank, int blocks) {
   ThisGpu gpu(blockIdx.x % blocks, blocks);
-  all_reduce_flat<R>(gpu, of_rank[blockIdx.x / blocks]);
-}
-
-template <class R>
-__global__ void __launch_bounds__(kMaxThreads)
-    tree_of_virtual_ranks(const typename R::Arguments* of_rank, int blocks) {
-  ThisGpu gpu(blockIdx.x % blocks, blocks);
-  all_reduce_tree<R>(gpu, of_rank[blockIdx.x / blocks]);
+  Algorithm::template run<R>(gpu, of_rank[blockIdx.x / blocks]);
 }
 
 inline constexpr std::size_t kGuardBytes = 1024;
@@ -91,6 +84,7 @@ struct VirtualRanks::State {
     a.count = call.count;
     a.rank = rank;
     a.ranks = grid.ranks;
+    a.codec = R::Codec::Parameters::of(call.arithmetic.wire);
     for (int r = 0; r < grid.ranks; ++r) {
       a.scratch[r] = ranks[r]->scratch.template as<typename R::Codec::Packet>();
       a.flags[r] = ranks[r]->flags.template as<std::uint32_t>();
@@ -119,17 +113,21 @@ struct VirtualRanks::State {
   std::vector<std::unique_ptr<Rank>> ranks;
 };
 
-/// Calls visit<R>() for the recipe of that arithmetic.
+/// Calls visit<R>(kernel) for the kernel of that call.
 template <class Visit>
-void with_recipe(const model::Arithmetic& wanted, Visit visit) {
+void with_kernel(const Call& call, Visit visit) {
   bool found = false;
   for_each_recipe([&]<class R>(const model::Arithmetic& arithmetic) {
-    if (arithmetic.element != wanted.element || arithmetic.accumulate != wanted.accumulate) return;
-    if (arithmetic.wire.name() != wanted.wire.name()) return;
-    found = true;
-    visit.template operator()<R>();
+    if (recipe_name(arithmetic) != recipe_name(call.arithmetic)) return;
+    for_each_algorithm<R>([&]<class Algorithm>() {
+      if (Algorithm::kName != call.algorithm) return;
+      found = true;
+      void (*const kernel)(const typename R::Arguments*, int) =
+          &kernel_of_virtual_ranks<Algorithm, R>;
+      visit.template operator()<R>(kernel);
+    });
   });
-  TALLY_CHECK(found, "no recipe for this arithmetic");
+  TALLY_CHECK(found, "no kernel for this call");
 }
 
 VirtualRanks::VirtualRanks(const Grid& grid, int calls, std::size_t largest_bytes)
@@ -160,11 +158,11 @@ void VirtualRanks::launch(const std::vector<Call>& calls) {
   const int blocks = s.grid.blocks;
   std::vector<std::function<void()>> launches;  // so that nothing lies between the kernels
   for (int slot = 0; slot < static_cast<int>(calls.size()); ++slot) {
-    with_recipe(calls[slot].arithmetic, [&]<class R>() {
+    TALLY_CHECK(can_launch(calls[slot].arithmetic.wire, s.grid.threads, ThisGpu::kWave),
+                "blocks of the grid cannot run the wire");
+    with_kernel(calls[slot], [&]<class R>(auto kernel) {
       const auto* arguments = s.bind_all<R>(slot, calls[slot]);
-      const bool is_flat = calls[slot].algorithm == "flat";
-      launches.push_back([&s, blocks, arguments, is_flat] {
-        const auto kernel = is_flat ? &flat_of_virtual_ranks<R> : &tree_of_virtual_ranks<R>;
+      launches.push_back([&s, blocks, arguments, kernel] {
         kernel<<<s.grid.ranks * blocks, s.grid.threads>>>(arguments, blocks);
         TALLY_GPU_CALL(hipGetLastError());
       });
@@ -180,10 +178,8 @@ VirtualRanks::Duration VirtualRanks::time(const Call& call, int times) {
   hipEvent_t begin, end;
   TALLY_GPU_CALL(hipEventCreate(&begin));
   TALLY_GPU_CALL(hipEventCreate(&end));
-  with_recipe(call.arithmetic, [&]<class R>() {
+  with_kernel(call, [&]<class R>(auto kernel) {
     const auto* arguments = s.bind_all<R>(0, call);
-    const auto kernel =
-        call.algorithm == "flat" ? &flat_of_virtual_ranks<R> : &tree_of_virtual_ranks<R>;
     for (int i = 0; i < times; ++i) {
       TALLY_GPU_CALL(hipEventRecord(begin, nullptr));
       kernel<<<s.grid.ranks * s.grid.blocks, s.grid.threads>>>(arguments, s.grid.blocks);

@@ -10,13 +10,19 @@
 
 #include "model/number_format.h"
 #include "model/result.h"
-#include "verify/npy.h"
+#include "reference/npy.h"
 
-namespace tally::verify {
+namespace tally::reference {
 
 enum class InputKind : std::uint8_t {
   order_free,  // small integers times a power of two: every order of summation is exact
+  uniform,     // in [-1, 1), multiples of 2^-23
   normal,      // standard normal
+  laplace,     // density exp(-|x|) / 2
+  lognormal,   // e to a standard normal: positive
+  outliers,    // standard normal, but 4194 of 2^22 values (0.1 %), at random, are 50 times that
+  cancel,      // rank 2k standard normal, rank 2k + 1 its negative plus 1/64 of a standard normal
+               // of its own; without a partner the last rank does not cancel
   corner,      // half the edges of the formats in use, half random bits: NaN, infinities, both
                // zeros, subnormals, overflow thresholds
   file,        // a tensor [ranks, elements]
@@ -36,6 +42,9 @@ std::vector<std::string_view> input_kinds();
 /// below Tally's own source folder).
 model::Result<Input> open_input(const std::string& name);
 
+/// The tensors in Tally's own tests/data, by name; an error where there is none.
+model::Result<std::vector<Input>> bundled_tensors();
+
 /// Which numbers: the same Draw gives the same codes everywhere.
 struct Draw {
   std::uint64_t seed = 1;
@@ -48,4 +57,4 @@ struct Draw {
 /// (rank + call) modulo its rows, converted nearest-even; count must not exceed its columns.
 std::vector<std::byte> draw(const Input& input, model::Format element, const Draw& draw);
 
-}  // namespace tally::verify
+}  // namespace tally::reference

@@ -1,4 +1,4 @@
-#include "verify/inputs.h"
+#include "reference/inputs.h"
 
 #include <Random123/philox.h>
 
@@ -10,18 +10,20 @@
 
 #include "model/check.h"
 #include "model/conversion.h"
+#include "model/suggestion.h"
 #include "model/wire.h"
 #include "reference/convert.h"
 
-namespace tally::verify {
+namespace tally::reference {
 namespace {
 
 using model::Format;
 
 constexpr std::pair<std::string_view, InputKind> kKinds[] = {
-    {"order_free", InputKind::order_free},
-    {"normal", InputKind::normal},
-    {"corner", InputKind::corner},
+    {"order_free", InputKind::order_free}, {"uniform", InputKind::uniform},
+    {"normal", InputKind::normal},         {"laplace", InputKind::laplace},
+    {"lognormal", InputKind::lognormal},   {"outliers", InputKind::outliers},
+    {"cancel", InputKind::cancel},         {"corner", InputKind::corner},
 };
 
 /// Two words of random bits for element `i`: Philox4x32-10 (Salmon et al., SC 2011), keyed by the
@@ -55,11 +57,42 @@ float order_free(const Draw& draw, std::int64_t i) {
   return static_cast<float>((negative ? -magnitude : magnitude) * model::power_of_two(exponent));
 }
 
+float uniform(const Draw& draw, std::int64_t i) {
+  return static_cast<float>(static_cast<double>(random_words(draw, i)[0] >> 40) * 0x1p-23 - 1.0);
+}
+
 /// Box-Muller.
-float normal(const Draw& draw, std::int64_t i) {
-  const auto words = random_words(draw, i);
+double normal(const std::array<std::uint64_t, 2>& words) {
   const double radius = std::sqrt(-2.0 * std::log(unit_interval(words[0])));
-  return static_cast<float>(radius * std::cos(2.0 * std::numbers::pi * unit_interval(words[1])));
+  return radius * std::cos(2.0 * std::numbers::pi * unit_interval(words[1]));
+}
+
+float normal(const Draw& draw, std::int64_t i) {
+  return static_cast<float>(normal(random_words(draw, i)));
+}
+
+float laplace(const Draw& draw, std::int64_t i) {
+  const auto words = random_words(draw, i);
+  const double magnitude = -std::log(unit_interval(words[0]));
+  return static_cast<float>(words[1] >> 63 != 0 ? -magnitude : magnitude);
+}
+
+float lognormal(const Draw& draw, std::int64_t i) {
+  return static_cast<float>(std::exp(normal(random_words(draw, i))));
+}
+
+float outliers(const Draw& draw, std::int64_t i) {
+  const auto words = random_words(draw, i);
+  // The bits that unit_interval leaves.
+  const std::uint64_t lot = (words[0] & 0x7FF) << 11 | (words[1] & 0x7FF);
+  return static_cast<float>(normal(words) * (lot < 4194 ? 50.0 : 1.0));
+}
+
+float cancel(const Draw& draw, std::int64_t i) {
+  if (draw.rank % 2 == 0) return normal(draw, i);
+  Draw partner = draw;
+  --partner.rank;
+  return static_cast<float>(normal(random_words(draw, i)) / 64 - normal(random_words(partner, i)));
 }
 
 /// The values at which something changes: for every format, its extremes, the ties beside them,
@@ -89,8 +122,33 @@ std::uint32_t corner(const Draw& draw, std::int64_t i, Format element) {
   }
   const float edge = kEdges[words[1] % kEdges.size()];
   const bool negative = (words[1] >> 60) % 2 == 0;
-  return reference::encode(element, negative ? -edge : edge, model::Rounding::nearest_even,
-                           model::kAsFormat);
+  return encode(element, negative ? -edge : edge, model::Rounding::nearest_even, model::kAsFormat);
+}
+
+/// The number of element `i`.
+using Generator = float (*)(const Draw&, std::int64_t i);
+
+Generator generator(InputKind kind) {
+  switch (kind) {
+    case InputKind::order_free:
+      return order_free;
+    case InputKind::uniform:
+      return uniform;
+    case InputKind::normal:
+      return normal;
+    case InputKind::laplace:
+      return laplace;
+    case InputKind::lognormal:
+      return lognormal;
+    case InputKind::outliers:
+      return outliers;
+    case InputKind::cancel:
+      return cancel;
+    case InputKind::corner:
+    case InputKind::file:
+      break;
+  }
+  TALLY_CHECK(false, "corner and files have no generator");
 }
 
 void put(std::vector<std::byte>& codes, std::int64_t i, int bytes, std::uint32_t code) {
@@ -112,8 +170,9 @@ model::Result<Input> open_input(const std::string& name) {
     if (kind_name == name) return Input{kind, name, nullptr};
   }
   if (!name.ends_with(".npy")) {
-    return model::Error{"--input", "unknown input '" + name + "'",
-                        "order_free, normal, corner, or a file that ends in .npy"};
+    std::vector<std::string> known = {"a file that ends in .npy"};
+    for (const std::string_view kind : input_kinds()) known.emplace_back(kind);
+    return model::Error{"--input", "unknown input '" + name + "'", model::suggestion(name, known)};
   }
   const auto below_source = std::filesystem::path(TALLY_SOURCE_DIR) / name;
   const bool is_here = std::filesystem::exists(name);
@@ -121,6 +180,29 @@ model::Result<Input> open_input(const std::string& name) {
       read_npy(is_here || !std::filesystem::exists(below_source) ? name : below_source.string());
   if (!tensor) return tensor.error();
   return Input{InputKind::file, name, std::make_shared<const Tensor>(*tensor)};
+}
+
+model::Result<std::vector<Input>> bundled_tensors() {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(TALLY_SOURCE_DIR) / "tests/data";
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const fs::path file = entry.path().filename();
+    if (file.extension() == ".npy") names.push_back("tests/data/" + file.string());
+  }
+  if (names.empty()) {
+    return model::Error{"tests/data", "holds no .npy file",
+                        "the source folder that Tally was built from is incomplete"};
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<Input> inputs;
+  for (const std::string& name : names) {
+    const auto input = open_input(name);
+    if (!input) return input.error();
+    inputs.push_back(*input);
+  }
+  return inputs;
 }
 
 std::vector<std::byte> draw(const Input& input, Format element, const Draw& draw) {
@@ -134,15 +216,14 @@ std::vector<std::byte> draw(const Input& input, Format element, const Draw& draw
     const Tensor& tensor = *input.tensor;
     TALLY_CHECK(draw.count <= tensor.columns, "a file has fewer elements than were asked for");
     const auto row = tensor.row((draw.rank + draw.call) % tensor.rows);
-    reference::encode_array(element, model::kAsFormat, row.first(draw.count), codes);
+    encode_array(element, model::kAsFormat, row.first(draw.count), codes);
     return codes;
   }
   std::vector<float> values(draw.count);
-  for (std::int64_t i = 0; i < draw.count; ++i) {
-    values[i] = input.kind == InputKind::normal ? normal(draw, i) : order_free(draw, i);
-  }
-  reference::encode_array(element, model::kAsFormat, values, codes);
+  const auto number = generator(input.kind);
+  for (std::int64_t i = 0; i < draw.count; ++i) values[i] = number(draw, i);
+  encode_array(element, model::kAsFormat, values, codes);
   return codes;
 }
 
-}  // namespace tally::verify
+}  // namespace tally::reference

@@ -2,7 +2,7 @@
 // Method: files are composed here byte by byte from the format's description (NumPy Enhancement
 // Proposal 1), whole ones and ones with a single fault.
 
-#include "verify/npy.h"
+#include "reference/npy.h"
 
 #include <cstring>
 
@@ -21,9 +21,9 @@ std::vector<std::byte> npy(const std::string& header, const std::vector<std::uin
   const int prefix = version == 1 ? 2 : 4;
   for (int b = 0; b < prefix; ++b) text += static_cast<char>(length >> (8 * b));
   text += header;
-  const std::size_t data = text.size();
-  text.resize(data + 4 * words.size());
-  std::memcpy(text.data() + data, words.data(), 4 * words.size());
+  for (const std::uint32_t word : words) {
+    for (int b = 0; b < 4; ++b) text += static_cast<char>(word >> (8 * b));
+  }
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return {first, first + text.size()};
 }
@@ -32,8 +32,8 @@ const std::string kHeader = "{'descr': '<f4', 'fortran_order': False, 'shape': (
 const std::vector<std::uint32_t> kWords = {0x3F800000, 0x80000000, 0x7F800000,
                                            0x00000001, 0x7FC00000, 0xC0490FDB};
 
-model::Result<verify::Tensor> parse(const std::vector<std::byte>& bytes) {
-  return verify::parse_npy("x.npy", bytes);
+model::Result<reference::Tensor> parse(const std::vector<std::byte>& bytes) {
+  return reference::parse_npy("x.npy", bytes);
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ TEST_CASE("every file with one fault is refused, and says where and what", "[ver
 }
 
 TEST_CASE("a file that is not there is an error", "[verify]") {
-  REQUIRE_FALSE(verify::read_npy("no/such/file.npy"));
-  CHECK(verify::read_npy("no/such/file.npy").error().where == "no/such/file.npy");
-  REQUIRE_FALSE(verify::read_npy("."));
+  REQUIRE_FALSE(reference::read_npy("no/such/file.npy"));
+  CHECK(reference::read_npy("no/such/file.npy").error().where == "no/such/file.npy");
+  REQUIRE_FALSE(reference::read_npy("."));
 }

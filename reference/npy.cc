@@ -1,4 +1,4 @@
-#include "verify/npy.h"
+#include "reference/npy.h"
 
 #include <cstring>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include "model/number_format.h"
 #include "reference/convert.h"
 
-namespace tally::verify {
+namespace tally::reference {
 namespace {
 
 using model::Error;
@@ -170,7 +170,7 @@ model::Result<Tensor> parse_npy(const std::string& name, std::span<const std::by
                  "the file is truncated, or its header is wrong"};
   }
   tensor.values.resize(tensor.rows * tensor.columns);
-  reference::decode_array(is_f32 ? model::Format::f32 : model::Format::f16, data, tensor.values);
+  decode_array(is_f32 ? model::Format::f32 : model::Format::f16, data, tensor.values);
   return tensor;
 }
 
@@ -184,4 +184,4 @@ model::Result<Tensor> read_npy(const std::string& path) {
   return parse_npy(path, std::as_bytes(std::span(content)));
 }
 
-}  // namespace tally::verify
+}  // namespace tally::reference

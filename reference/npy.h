@@ -9,7 +9,7 @@
 
 #include "model/result.h"
 
-namespace tally::verify {
+namespace tally::reference {
 
 /// A tensor [rows, columns] of f32, row-major.
 struct Tensor {
@@ -29,4 +29,4 @@ model::Result<Tensor> parse_npy(const std::string& name, std::span<const std::by
 /// The same for a file; one that cannot be read is an error.
 model::Result<Tensor> read_npy(const std::string& path);
 
-}  // namespace tally::verify
+}  // namespace tally::reference

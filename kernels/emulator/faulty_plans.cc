@@ -1,0 +1,69 @@
+#include "kernels/emulator/kernel_list.h"
+#include "kernels/planted.h"
+
+namespace tally::kernels::emulator {
+namespace {
+
+using model::Accumulate;
+using model::Beyond;
+using model::Format;
+using model::Op;
+
+using Bf16 = Element<Format::bf16>;
+using F32 = Element<Format::f32>;
+
+/// A faulty plan, in one kernel without and one with a wire.
+template <class Algorithm, class Plan>
+void add_plan_in(KernelList& list, std::string_view fault) {
+  list.add<Algorithm, Recipe<Bf16, Sum, AccumulateElement, PlainCodec<Bf16>, Plan>>(
+      {Format::bf16, model::kNoWire, Op::sum, Accumulate::element}, fault);
+  using Fnuz = CastCodec<Format::e4m3fnuz, Beyond::special>;
+  list.add<Algorithm, Recipe<F32, Sum, AccumulateF32, Fnuz, Plan>>(
+      {Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32}, fault);
+}
+
+template <class Plan>
+void add_plan(KernelList& list, std::string_view fault) {
+  add_plan_in<Flat, Plan>(list, fault);
+  add_plan_in<Tree, Plan>(list, fault);
+}
+
+/// A faulty plan in one kernel with blocks.
+template <class Algorithm, class Plan>
+void add_to_blocks(KernelList& list, std::string_view fault) {
+  using Codec = BlockCodec<ScaledBlocks<Format::e4m3fn>>;
+  list.add<Algorithm, Recipe<F32, Sum, AccumulateF32, Codec, Plan>>(
+      {Format::f32, model::block_wire(Format::e4m3fn, 32, Format::f32, model::ScaleRule::amax),
+       Op::sum, Accumulate::f32},
+      fault);
+}
+
+/// A faulty plan that does something to the ring too.
+template <class Plan>
+void add_plan_everywhere(KernelList& list, std::string_view fault) {
+  add_plan<Plan>(list, fault);
+  add_plan_in<Ring, Plan>(list, fault);
+}
+
+}  // namespace
+
+void add_faulty_plans(KernelList& list) {
+  add_plan_everywhere<TailDropped>(list, "tail_dropped");
+  add_plan<StaleScratch>(list, "stale_scratch");
+  add_plan<RankLost>(list, "rank_lost");
+  add_plan<RankDoubled>(list, "rank_doubled");
+  add_plan<OtherOrder>(list, "other_order");
+  add_plan_everywhere<MissingBarrier>(list, "missing_barrier");
+  add_plan_everywhere<OutputNotWritten>(list, "output_not_written");
+  add_plan_everywhere<WritePastEnd>(list, "write_past_end");
+  add_plan_everywhere<InputModified>(list, "input_modified");
+  add_to_blocks<Flat, OtherRanksScale>(list, "other_ranks_scale");
+  add_to_blocks<Tree, OtherRanksScale>(list, "other_ranks_scale");
+  add_to_blocks<Tree, OwnerKeepsUnquantised>(list, "owner_keeps_unquantised");
+  using Fnuz = CastCodec<Format::e4m3fnuz, Beyond::special>;
+  list.add<Tree, Recipe<F32, Sum, AccumulateF32, Fnuz, OwnerKeepsUnquantised>>(
+      {Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32},
+      "owner_keeps_unquantised");
+}
+
+}  // namespace tally::kernels::emulator
