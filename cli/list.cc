@@ -16,11 +16,11 @@ int list(const Arguments& arguments) {
   fmt::print("subjects\n");
   for (const std::string& name : verify::subject_names()) {
     const auto subject = verify::find_subject(name);
-    fmt::print("  {:<19}{}\n", name, *subject != nullptr ? "available" : "not available here");
+    fmt::print("  {:<26}{}\n", name, *subject != nullptr ? "available" : "not available here");
   }
   fmt::print("algorithms\n");
   for (const model::Builder& builder : model::builders()) {
-    fmt::print("  {:<19}{}\n", builder.algorithm, model::name(builder.collective));
+    fmt::print("  {:<26}{}\n", builder.algorithm, model::name(builder.collective));
   }
   fmt::print("wires\n");
   for (const model::Wire& wire : model::all_wires()) fmt::print("  {}\n", wire.name());
@@ -31,7 +31,7 @@ int list(const Arguments& arguments) {
   }
   fmt::print("faults to plant\n");
   for (const auto& fault : kernels::emulator::planted_faults()) {
-    fmt::print("  {:<19}{} ({})\n", fault.name, fault.what, fault.report);
+    fmt::print("  {:<26}{} ({})\n", fault.name, fault.what, fault.report);
   }
   return kHeld;
 }
