@@ -83,8 +83,8 @@ std::vector<Plan> default_plans() {
   sum.collectives = {model::Collective::all_reduce};
   sum.algorithms = {"ring", "flat", "tree"};
   sum.dtypes = {model::Format::f32, model::Format::bf16, model::Format::f16};
-  for (const char* wire :
-       {"none", "e4m3fn", "e4m3fnuz", "e4m3fn:sat", "e4m3fn:b128:f32", "e4m3fn:b32:e8m0:floor"}) {
+  for (const char* wire : {"none", "e4m3fn", "e4m3fnuz", "e5m2", "e4m3fn:sat", "e4m3fn:b128:f32",
+                           "e4m3fn:b32:e8m0:floor"}) {
     sum.wires.push_back(*model::parse_wire(wire));
   }
   sum.ops = {model::Op::sum};
