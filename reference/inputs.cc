@@ -205,6 +205,24 @@ model::Result<std::vector<Input>> bundled_tensors() {
   return inputs;
 }
 
+std::optional<model::Error> too_small(const Input& input, int ranks, std::int64_t count) {
+  if (input.kind != InputKind::file) return std::nullopt;
+  const Tensor& tensor = *input.tensor;
+  if (ranks > tensor.rows) {
+    return model::Error{input.name,
+                        "has " + std::to_string(tensor.rows) + " rows, but --ranks asks for " +
+                            std::to_string(ranks),
+                        "one row for each rank"};
+  }
+  if (count > tensor.columns) {
+    return model::Error{input.name,
+                        "has " + std::to_string(tensor.columns) +
+                            " elements in a row, but --count asks for " + std::to_string(count),
+                        "a smaller --count, or none"};
+  }
+  return std::nullopt;
+}
+
 std::vector<std::byte> draw(const Input& input, Format element, const Draw& draw) {
   const int bytes = model::format(element).bytes();
   std::vector<std::byte> codes(draw.count * bytes);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,10 @@ model::Result<Input> open_input(const std::string& name);
 
 /// The tensors in Tally's own tests/data, by name; an error where there is none.
 model::Result<std::vector<Input>> bundled_tensors();
+
+/// Why a file is too small for `count` elements on `ranks` ranks, naming the flags that ask for
+/// them; nothing where it is not, and for the built-in kinds, which have any size.
+std::optional<model::Error> too_small(const Input& input, int ranks, std::int64_t count);
 
 /// Which numbers: the same Draw gives the same codes everywhere.
 struct Draw {

@@ -13,26 +13,6 @@ using model::Error;
 // A cell takes a kilobyte while it is measured.
 constexpr std::size_t kMaxCells = 1'000'000;
 
-std::optional<Error> validate(const Cell& cell) {
-  if (cell.input.kind != reference::InputKind::file) return std::nullopt;
-  const reference::Tensor& tensor = *cell.input.tensor;
-  if (cell.ranks > tensor.rows) {
-    return Error{cell.input.name,
-                 "has " + std::to_string(tensor.rows) + " rows, but --ranks asks for " +
-                     std::to_string(cell.ranks),
-                 "one row for each rank"};
-  }
-  if (cell.count > tensor.columns) {
-    return Error{cell.input.name,
-                 "has " + std::to_string(tensor.columns) +
-                     " elements in a row, but --count asks "
-                     "for " +
-                     std::to_string(cell.count),
-                 "a smaller --count, or none"};
-  }
-  return std::nullopt;
-}
-
 /// Adds the accumulators that the cell's wire and algorithm allow; the error of the last one where
 /// that is none.
 std::optional<Error> add_accumulates(const Plan& plan, Cell cell, std::vector<Cell>& all) {
@@ -55,7 +35,7 @@ std::optional<Error> add_accumulates(const Plan& plan, Cell cell, std::vector<Ce
 
 /// Adds what is measured on one draw of inputs: all wires, algorithms and accumulators.
 std::optional<Error> add_wires(const Plan& plan, Cell cell, std::vector<Cell>& all) {
-  if (auto error = validate(cell)) return error;
+  if (auto error = reference::too_small(cell.input, cell.ranks, cell.count)) return error;
   for (const model::Wire& wire : plan.wires) {
     cell.arithmetic.wire = wire;
     for (const std::string& algorithm : plan.algorithms) {

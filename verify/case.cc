@@ -173,22 +173,8 @@ model::Result<Case> parse_case(const std::string& text) {
 
 std::optional<model::Error> validate(const Case& c) {
   if (auto error = model::disallowed(c.algorithm, c.arithmetic)) return error;
-  if (c.input.kind == reference::InputKind::file) {
-    const reference::Tensor& tensor = *c.input.tensor;
-    if (c.ranks > tensor.rows) {
-      return Error{c.input.name,
-                   "has " + std::to_string(tensor.rows) + " rows, but --ranks asks for " +
-                       std::to_string(c.ranks),
-                   "one row for each rank"};
-    }
-    for (const std::int64_t count : c.counts) {
-      if (count > tensor.columns) {
-        return Error{c.input.name,
-                     "has " + std::to_string(tensor.columns) +
-                         " elements in a row, but a call has " + std::to_string(count),
-                     "a smaller --count"};
-      }
-    }
+  for (const std::int64_t count : c.counts) {
+    if (auto error = reference::too_small(c.input, c.ranks, count)) return error;
   }
   return std::nullopt;
 }
