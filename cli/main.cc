@@ -18,13 +18,15 @@ struct Command {
 constexpr Command kCommands[] = {
     {"verify", "runs cases on a subject and judges them against the reference", cli::verify},
     {"study", "measures the numerical error of wires and algorithms on inputs", cli::study},
+    {"faults", "plants every known fault, one at a time, and shows what caught it", cli::faults},
     {"formats", "prints the format table, or every code point of one format", cli::formats},
     {"list", "prints the subjects, algorithms, wires, inputs and faults that there are", cli::list},
 };
 
 void print_help(std::FILE* to) {
   fmt::print(to,
-             "Tally checks GPU collectives: the bits they must produce, and their error.\n\n"
+             "Tally checks GPU collectives: the bits they must produce, their error, and their "
+             "memory order.\n\n"
              "usage: tally COMMAND [...]      tally COMMAND --help\n\n");
   for (const Command& command : kCommands)
     fmt::print(to, "  {:<9}{}\n", command.name, command.what);

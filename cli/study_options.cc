@@ -47,7 +47,7 @@ void declare(CLI::App& app, Typed& typed, StudyOptions& options) {
                  "list of element counts (K, M, G: binary); default: 64K, and a file's row");
   app.add_option("--ranks", typed.ranks, "list of 1..64");
   app.add_option("--wire", typed.wire, "list of what `tally list` names, or all");
-  app.add_option("--algorithm", typed.algorithm, "list: flat, tree, ring; or all");
+  app.add_option("--algorithm", typed.algorithm, "list: flat, flat_ll, tree, ring; or all");
   app.add_option("--accumulate", typed.accumulate,
                  "list: element, f32; default: element, f32 with a wire");
   app.add_option("--seed", typed.seed, "one seed for all that is random (1)");

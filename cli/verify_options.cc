@@ -20,12 +20,14 @@ using verify::Plan;
 /// What was typed, before it is understood.
 struct Typed {
   std::string collective, algorithm, ranks, dtype, op, wire, accumulate, count, input, placement;
-  std::string smallest, largest, factor, calls, geometry, seed, interleavings, shard, plant, replay;
+  std::string smallest, largest, factor, calls, geometry, seed, interleavings;
+  std::string memory, shard, plant, replay;
+  bool graph = false;
 };
 
 void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--collective", typed.collective, "list, or all");
-  app.add_option("--algorithm", typed.algorithm, "list: ring, flat, tree; or all");
+  app.add_option("--algorithm", typed.algorithm, "list: ring, flat, flat_ll, tree; or all");
   app.add_option("--ranks", typed.ranks, "list of 1..16");
   app.add_option("-d,--dtype", typed.dtype, "list: f32, bf16, f16");
   app.add_option("-o,--op", typed.op,
@@ -44,10 +46,16 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
                  "list of what `tally list` names, or FILE.npy [ranks, elements]");
   app.add_option("--placement", typed.placement, "list: out_of_place, in_place, misaligned");
   app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
+  app.add_flag("--graph", typed.graph,
+               "capture each call once and replay it with other inputs, instead of calls in a row");
   app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
   app.add_option("--seed", typed.seed, "one seed for all that is random (1)");
-  app.add_option("--interleavings", typed.interleavings, "schedules tried for each case (1)");
+  app.add_option("--interleavings", typed.interleavings,
+                 "orders of the threads that are tried for each case (1); with more than one, "
+                 "accesses that nothing orders are failures, whatever values they gave");
+  app.add_option("--memory", typed.memory,
+                 "strong (the default), or gfx942: the caches of MI300X, and races are failures");
   app.add_option("--shard", typed.shard, "I/N: the I-th of N parts of the cases");
   app.add_option("--plant", typed.plant,
                  "a fault to plant in the kernels; `tally list` names them");
@@ -109,6 +117,14 @@ std::optional<Error> read_fault(const std::string& typed, Plan& plan) {
   return std::nullopt;
 }
 
+std::optional<Error> read_memory(const std::string& typed, Plan& plan) {
+  if (typed.empty()) return std::nullopt;
+  const auto memory = verify::parse_memory(typed);
+  if (!memory) return memory.error();
+  plan.memory = *memory;
+  return std::nullopt;
+}
+
 std::optional<Error> read_inputs(const Typed& typed, Plan& plan) {
   if (!typed.input.empty()) return read_list(typed.input, reference::open_input, plan.inputs);
   const auto tensors = reference::bundled_tensors();
@@ -164,9 +180,11 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   first(read_sizes(typed, plan));
   first(read_number("--calls", typed.calls, 1, verify::kMaxCalls, plan.calls));
   first(read_geometry(typed.geometry, plan.launch));
+  plan.graph = plan.graph || typed.graph;
   first(read_number("--seed", typed.seed, 0, 2'147'483'647, seed));
   first(read_number("--interleavings", typed.interleavings, 1, verify::kMaxInterleavings,
                     plan.interleavings));
+  first(read_memory(typed.memory, plan));
   first(read_shard(typed.shard, plan));
   first(read_fault(typed.plant, plan));
   plan.leaves_out_disallowed = typed.wire.empty() || typed.wire == "all" ||

@@ -5,6 +5,7 @@
 
 #include "kernels/block_wire.h"
 #include "kernels/gpu.h"
+#include "kernels/low_latency.h"
 #include "kernels/operation.h"
 
 namespace tally::kernels {
@@ -22,6 +23,7 @@ struct AllReduceArguments {
   typename Codec::Packet* scratch[kMaxRanks];
   std::uint32_t* flags[kMaxRanks];  // own and peers', [blocks][kMaxRanks]
   std::uint32_t* epochs;            // own, [blocks]: barriers a block has passed
+  PacketScratch packets;            // what low latency algorithms have in place of these three
   Stuck* stuck;                     // own
 };
 
@@ -123,8 +125,15 @@ TALLY_DEVICE typename R::Codec codec_of(const typename R::Arguments& a) {
   return typename R::Codec(a.codec, a.count);
 }
 
-/// What a faithful kernel does where planted faults (planted.h) do something else.
+template <class R, class Gpu>
+class PeerBarrier;  // barrier.h
+
+/// What a faithful kernel does where planted faults (planted.h, planted_barriers.h) do something
+/// else.
 struct FaithfulPlan {
+  /// How ranks meet.
+  template <class R, class Gpu>
+  using Barrier = PeerBarrier<R, Gpu>;
   /// The elements of which all ranks sum chunks: all of them.
   TALLY_DEVICE static Span summed(std::int64_t count, int) { return {0, count}; }
   /// The elements that are staged for the peers: all that will be summed.
@@ -132,8 +141,12 @@ struct FaithfulPlan {
   /// The ranks that a sum takes, in order.
   TALLY_DEVICE static int terms(int ranks) { return ranks; }
   TALLY_DEVICE static int term(int k, int) { return k; }
-  /// Whether the n-th meeting of ranks in a call is performed.
+  /// Whether the n-th meeting of ranks in a call is performed. Packets are waited for in the first.
   TALLY_DEVICE static bool meets(int) { return true; }
+  /// Low latency packets: which half of the scratch a call uses, and how often one writes all of
+  /// them, a power of 2 (low_latency.h says why).
+  TALLY_DEVICE static int half(std::uint32_t epoch) { return static_cast<int>(epoch & 1); }
+  static constexpr std::uint32_t kRefreshPeriod = std::uint32_t{1} << 30;
   /// What `rank` staged in a tile.
   template <class R, class Gpu>
   TALLY_DEVICE static auto load(Gpu& gpu, const typename R::Arguments& a,
@@ -146,6 +159,8 @@ struct FaithfulPlan {
                                  const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
     store_tile<typename R::Element>(gpu, a.output + tile.first, tile.valid, x);
   }
+  /// Which part of its rank's chunk a block sums.
+  TALLY_DEVICE static int summed_part(int block, int) { return block; }
   /// Whether `rank` takes the results of chunk `owner` from its owner's scratch.
   TALLY_DEVICE static bool fetches(int, int) { return true; }
   /// What the owner of a chunk does with a tile's results beside encoding them: nothing.
@@ -154,49 +169,72 @@ struct FaithfulPlan {
                                 const typename R::Element::Value (&)[R::Codec::kPerWord]) {}
 };
 
+/// Part `index` of `parts` of chunk `owner`.
+template <class R>
+TALLY_DEVICE Span part(const typename R::Arguments& a, int owner, int index, int parts) {
+  const int unit_bits = codec_of<R>(a).unit_bits();
+  const Span chunk = piece(R::Plan::summed(a.count, a.ranks), owner, a.ranks, unit_bits);
+  return piece(chunk, index, parts, unit_bits);
+}
+
 /// The part of chunk `owner` that this block works on.
 template <class R, class Gpu>
 TALLY_DEVICE Span my_part(Gpu& gpu, const typename R::Arguments& a, int owner) {
-  const int unit_bits = codec_of<R>(a).unit_bits();
-  const Span chunk = piece(R::Plan::summed(a.count, a.ranks), owner, a.ranks, unit_bits);
-  return piece(chunk, gpu.block(), gpu.blocks(), unit_bits);
+  return part<R>(a, owner, gpu.block(), gpu.blocks());
+}
+
+/// Calls work(tile, held) with the own input, encoded, for the words of `span` that are this
+/// thread's.
+template <class R, class Gpu, class Work>
+TALLY_DEVICE void for_my_input(Gpu& gpu, const typename R::Arguments& a,
+                               const typename R::Codec& codec, Span span, Work work) {
+  for_my_tiles(gpu, codec, R::Plan::staged(span), [&](const Tile& tile) {
+    typename R::Element::Value x[R::Codec::kPerWord];
+    load_tile<typename R::Element>(gpu, a.input + tile.first, tile.valid, x);
+    work(tile, codec.encode(gpu, tile, x));
+  });
 }
 
 /// Own scratch = own input, encoded.
 template <class R, class Gpu>
 TALLY_DEVICE void stage(Gpu& gpu, const typename R::Arguments& a, Span span) {
   const auto codec = codec_of<R>(a);
-  for_my_tiles(gpu, codec, R::Plan::staged(span), [&](const Tile& tile) {
-    typename R::Element::Value x[R::Codec::kPerWord];
-    load_tile<typename R::Element>(gpu, a.input + tile.first, tile.valid, x);
-    codec.store(gpu, a.scratch[a.rank], tile, codec.encode(gpu, tile, x));
+  for_my_input<R>(gpu, a, codec, span, [&](const Tile& tile, const auto& held) {
+    codec.store(gpu, a.scratch[a.rank], tile, held);
   });
 }
 
-/// x = what all ranks staged in a tile, combined in the plan's order, complete.
-template <class R, class Gpu>
-TALLY_DEVICE void reduce_tile(Gpu& gpu, const typename R::Arguments& a,
-                              const typename R::Codec& codec, const Tile& tile,
-                              typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+/// x = what load(rank) holds of each rank, combined in the plan's order, complete.
+template <class R, class Gpu, class Load>
+TALLY_DEVICE void reduce(const typename R::Arguments& a, const typename R::Codec& codec, Load load,
+                         typename R::Element::Value (&x)[R::Codec::kPerWord]) {
   using E = typename R::Element;
   using Operation = typename R::Operation;
   constexpr int n = R::Codec::kPerWord;
   int k = 0;
   if constexpr (Operation::kStart == Start::first_term) {
     const int first = R::Plan::term(k++, a.ranks);
-    codec.template decode<Gpu>(R::Plan::template load<R>(gpu, a, codec, first, tile), x);
+    codec.template decode<Gpu>(load(first), x);
   } else {
     for (int i = 0; i < n; ++i) x[i] = Operation::kStart == Start::one ? E::one() : E::zero();
   }
   for (; k < R::Plan::terms(a.ranks); ++k) {
     typename E::Value term[n];
-    const int rank = R::Plan::term(k, a.ranks);
-    codec.template decode<Gpu>(R::Plan::template load<R>(gpu, a, codec, rank, tile), term);
+    codec.template decode<Gpu>(load(R::Plan::term(k, a.ranks)), term);
     for (int i = 0; i < n; ++i) {
       x[i] = R::Accumulator::template combine<Gpu, E, Operation>(x[i], term[i]);
     }
   }
   for (int i = 0; i < n; ++i) x[i] = Operation::template complete<E>(x[i], a);
+}
+
+/// x = what all ranks staged in a tile, reduced.
+template <class R, class Gpu>
+TALLY_DEVICE void reduce_tile(Gpu& gpu, const typename R::Arguments& a,
+                              const typename R::Codec& codec, const Tile& tile,
+                              typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+  const auto load = [&](int rank) { return R::Plan::template load<R>(gpu, a, codec, rank, tile); };
+  reduce<R, Gpu>(a, codec, load, x);
 }
 
 }  // namespace tally::kernels

@@ -16,7 +16,7 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
   const auto codec = codec_of<R>(a);
   const Span all = R::Plan::summed(a.count, a.ranks);
   const Span mine = piece(all, gpu.block(), gpu.blocks(), codec.unit_bits());
-  PeerBarrier<R, Gpu> barrier(gpu, a);
+  Barrier<R, Gpu> barrier(gpu, a);
   stage<R>(gpu, a, mine);
   barrier.meet();
   for_my_tiles(gpu, codec, mine, [&](const Tile& tile) {
@@ -24,7 +24,7 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
     reduce_tile<R>(gpu, a, codec, tile, x);
     R::Plan::template store<R>(gpu, a, tile, x);
   });
-  barrier.meet();  // until then peers read this rank's scratch
+  barrier.leave();
   barrier.finish();
 }
 

@@ -61,7 +61,7 @@ template <class R, class Gpu>
 TALLY_DEVICE void all_reduce_ring(Gpu& gpu, const typename R::Arguments& a) {
   const int next = (a.rank + 1) % a.ranks, previous = (a.rank + a.ranks - 1) % a.ranks;
   const auto below = [&](int distance) { return (a.rank + a.ranks - distance) % a.ranks; };
-  PeerBarrier<R, Gpu> barrier(gpu, a);
+  Barrier<R, Gpu> barrier(gpu, a);
   for (int hop = 0; hop < a.ranks - 1; ++hop) {
     add_own<R>(gpu, a, below(hop + 1), next, hop == 0);
     barrier.hop(next, previous);

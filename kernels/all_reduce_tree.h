@@ -17,7 +17,8 @@ namespace tally::kernels {
 template <class R, class Gpu>
 TALLY_DEVICE void sum_chunk(Gpu& gpu, const typename R::Arguments& a) {
   const auto codec = codec_of<R>(a);
-  for_my_tiles(gpu, codec, my_part<R>(gpu, a, a.rank), [&](const Tile& tile) {
+  const int index = R::Plan::summed_part(gpu.block(), gpu.blocks());
+  for_my_tiles(gpu, codec, part<R>(a, a.rank, index, gpu.blocks()), [&](const Tile& tile) {
     typename R::Element::Value x[R::Codec::kPerWord];
     reduce_tile<R>(gpu, a, codec, tile, x);
     R::Plan::template keep<R>(gpu, a, tile, x);
@@ -38,7 +39,7 @@ TALLY_DEVICE void fetch_chunk(Gpu& gpu, const typename R::Arguments& a, int owne
 
 template <class R, class Gpu>
 TALLY_DEVICE void all_reduce_tree(Gpu& gpu, const typename R::Arguments& a) {
-  PeerBarrier<R, Gpu> barrier(gpu, a);
+  Barrier<R, Gpu> barrier(gpu, a);
   for (int owner = 0; owner < a.ranks; ++owner) stage<R>(gpu, a, my_part<R>(gpu, a, owner));
   barrier.meet();
   sum_chunk<R>(gpu, a);
@@ -47,7 +48,7 @@ TALLY_DEVICE void all_reduce_tree(Gpu& gpu, const typename R::Arguments& a) {
     const int owner = (a.rank + distance) % a.ranks;  // not all ask rank 0 first
     if (R::Plan::fetches(owner, a.rank)) fetch_chunk<R>(gpu, a, owner);
   }
-  barrier.meet();  // until then peers read this rank's scratch
+  barrier.leave();
   barrier.finish();
 }
 

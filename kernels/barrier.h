@@ -33,6 +33,8 @@ class PeerBarrier {
   /// Orders what rank `from`'s block did before its hop() or leave() before what this does after
   /// its own; and what this did before what rank `to`'s does after.
   TALLY_DEVICE void hop(int to, int from) { advance(to, to + 1, from, from + 1); }
+  /// The last meeting of a call: until then peers may need this rank's scratch.
+  TALLY_DEVICE void leave() { meet(); }
   /// The last hop of a call waits for one peer but tells all, lest the flags of ranks that are no
   /// neighbours fall 2^31 epochs behind.
   TALLY_DEVICE void leave(int from) { advance(0, a_.ranks, from, from + 1); }
@@ -54,16 +56,14 @@ class PeerBarrier {
     }
     for (int peer = from + gpu_.thread(); peer < from_end; peer += gpu_.threads()) {
       if (peer == a_.rank) continue;
-      if (!gpu_.wait(flag(a_.rank, peer), Reached{epoch_}, Acquire{}, System{})) give_up(peer);
+      if (!gpu_.wait(flag(a_.rank, peer), Reached{epoch_}, Acquire{}, System{})) {
+        give_up(gpu_, a_.stuck, {1, gpu_.block(), peer, epoch_});
+      }
     }
     gpu_.block_barrier();
   }
   TALLY_DEVICE std::uint32_t* flag(int owner, int sender) const {
     return a_.flags[owner] + gpu_.block() * kMaxRanks + sender;
-  }
-  TALLY_DEVICE void give_up(int peer) {
-    if (gpu_.load(a_.stuck).happened == 0)
-      gpu_.store(a_.stuck, Stuck{1, gpu_.block(), peer, epoch_});
   }
 
   Gpu& gpu_;
@@ -71,5 +71,9 @@ class PeerBarrier {
   std::uint32_t epoch_;
   int number_ = 0;
 };
+
+/// The barrier of a recipe's plan.
+template <class R, class Gpu>
+using Barrier = typename R::Plan::template Barrier<R, Gpu>;
 
 }  // namespace tally::kernels

@@ -19,10 +19,18 @@
 //   bool wait(const uint32*, predicate, Acquire, System)
 //                                                   until the predicate holds; false when it took
 //                                                   longer than kWaitLimitNanoseconds
+//   void store_packet(uint64* packet, uint64 value, Relaxed, System)
+//                                                   8 bytes, seen whole
+//   bool wait_packet(const uint64* packet, predicate, uint64& seen, Relaxed, System)
+//                                                   until the predicate holds for what the packet
+//                                                   holds, which is then in `seen`; false when it
+//                                                   took too long, as wait() does
 //   Convert<format, beyond>                         encode4, decode4: the hardware's conversion
 //                                                   where it has one, else SoftwareConvert
 
 #include <cstdint>
+
+#include "kernels/device.h"
 
 namespace tally::kernels {
 
@@ -36,5 +44,11 @@ struct alignas(16) Stuck {
   std::int32_t block, peer;
   std::uint32_t target;
 };
+
+/// Says where a wait gave up, unless an earlier one did.
+template <class Gpu>
+TALLY_DEVICE void give_up(Gpu& gpu, Stuck* stuck, const Stuck& where) {
+  if (gpu.load(stuck).happened == 0) gpu.store(stuck, where);
+}
 
 }  // namespace tally::kernels

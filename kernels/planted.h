@@ -1,8 +1,8 @@
 #pragma once
 
 // Faults that people met, as wrong policies: each differs in one function from what it derives
-// from, a plan here; faulty_policies.h has the others. They are there to be caught; kCatalogue in
-// emulator/kernel_table.cc says what each stands for.
+// from, a plan here; planted_barriers.h, planted_packets.h and faulty_policies.h have the others.
+// They are there to be caught; emulator/planted_faults.cc says what each stands for.
 
 #include "kernels/all_reduce.h"
 

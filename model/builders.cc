@@ -40,6 +40,12 @@ std::vector<Slice> scratch_of_all(int ranks, Range range) {
   return slices;
 }
 
+/// Elements from one sender's slot to the next: no block of a wire is cut.
+std::int64_t slot_length(const Shape& shape) {
+  const std::int64_t unit = shape.arithmetic.wire.unit();
+  return ceil_divide(shape.count, unit) * unit;
+}
+
 /// Where DDA sums start.
 Reduce::Start start_of(Op op) {
   switch (op) {
@@ -55,16 +61,16 @@ Reduce::Start start_of(Op op) {
   TALLY_CHECK(false, "no such operation");
 }
 
-/// All ranks' scratch, reduced in ascending order: complete, so an average is divided here.
-Reduce reduce_all(const Shape& shape, Range range, Slice destination) {
+/// What all ranks staged, reduced in their order: complete, so an average is divided here.
+Reduce reduce_all(const Shape& shape, std::vector<Slice> staged, Slice destination) {
   const Op op = shape.arithmetic.op;
-  return {scratch_of_all(shape.ranks, range), destination, start_of(op),
-          op == Op::avg ? shape.ranks : 1};
+  return {std::move(staged), destination, start_of(op), op == Op::avg ? shape.ranks : 1};
 }
 
 constexpr Builder kBuilders[] = {
     {"ring", Collective::all_reduce, ring_all_reduce},
     {"flat", Collective::all_reduce, flat_all_reduce},
+    {"flat_ll", Collective::all_reduce, flat_ll_all_reduce},
     {"tree", Collective::all_reduce, tree_all_reduce},
 };
 
@@ -79,8 +85,38 @@ Schedule flat_all_reduce(const Shape& shape) {
       const Range mine = part({0, shape.count}, lane, shape.lanes, unit);
       steps.push_back(Copy{{rank, kInput, mine}, {rank, kScratch, mine}});
       barrier(steps, shape.ranks, rank, lane);
-      steps.push_back(reduce_all(shape, mine, {rank, kOutput, mine}));
+      steps.push_back(reduce_all(shape, scratch_of_all(shape.ranks, mine), {rank, kOutput, mine}));
       barrier(steps, shape.ranks, rank, lane);  // until then peers read this rank's scratch
+    }
+  }
+  return schedule;
+}
+
+Schedule flat_ll_all_reduce(const Shape& shape) {
+  Schedule schedule = all_reduce_frame("flat_ll", shape);
+  const std::int64_t slot = slot_length(shape);
+  schedule.buffers[kScratch].elements = slot * shape.ranks;
+  schedule.buffers[kScratch].bytes_per_word = 2 * kWordBytes;  // as many of flags as of codes
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    for (int lane = 0; lane < shape.lanes; ++lane) {
+      const Range mine = part({0, shape.count}, lane, shape.lanes, shape.arithmetic.wire.unit());
+      if (mine.size() == 0) continue;  // there is no packet to wait for
+      const auto in_slot = [&](int sender, int owner) {
+        return Slice{owner, kScratch, {sender * slot + mine.begin, sender * slot + mine.end}};
+      };
+      Lane& steps = schedule.lanes[rank][lane];
+      steps.push_back(Copy{{rank, kInput, mine}, in_slot(rank, rank)});  // encoded once
+      for (int distance = 1; distance < shape.ranks; ++distance) {
+        const int peer =
+            (rank + distance) % shape.ranks;  // so that not all write to one rank first
+        steps.push_back(Copy{in_slot(rank, rank), in_slot(rank, peer)});
+      }
+      barrier(steps, shape.ranks, rank, lane);
+      std::vector<Slice> received;
+      for (int sender = 0; sender < shape.ranks; ++sender) {
+        received.push_back(in_slot(sender, rank));
+      }
+      steps.push_back(reduce_all(shape, std::move(received), {rank, kOutput, mine}));
     }
   }
   return schedule;
@@ -101,7 +137,8 @@ Schedule tree_all_reduce(const Shape& shape) {
         steps.push_back(Copy{{rank, kInput, my_part(owner)}, {rank, kScratch, my_part(owner)}});
       }
       barrier(steps, shape.ranks, rank, lane);
-      steps.push_back(reduce_all(shape, my_part(rank), {rank, kScratch, my_part(rank)}));
+      steps.push_back(reduce_all(shape, scratch_of_all(shape.ranks, my_part(rank)),
+                                 {rank, kScratch, my_part(rank)}));
       barrier(steps, shape.ranks, rank, lane);
       for (int distance = 0; distance < shape.ranks; ++distance) {
         const int owner = (rank + distance) % shape.ranks;  // so that not all ask one rank first
@@ -178,6 +215,10 @@ std::optional<Error> disallowed(std::string_view algorithm, const Arithmetic& ar
   if (algorithm == "ring" && wire.is_none() && accumulate == Accumulate::f32) {
     return Error{"--accumulate", "f32 does not go with the ring without a wire",
                  "its hops carry elements: --algorithm flat,tree, or --accumulate element"};
+  }
+  if (algorithm == "flat_ll" && wire.is_block()) {
+    return Error{"--wire", wire.name() + " does not go with flat_ll",
+                 "its packets carry no scales: --wire none or a cast, or --algorithm flat"};
   }
   return std::nullopt;
 }

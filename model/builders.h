@@ -23,6 +23,12 @@ struct Shape {
 /// all of them. RCCLX: ddaAllReduceFlatIpc (meta-pytorch/torchcomms).
 Schedule flat_all_reduce(const Shape& shape);
 
+/// Flat in the low latency protocol: every rank pushes its input, in packets of 4 bytes of codes
+/// and 4 of flag, into a slot of its own in every rank's scratch, and sums its own scratch. As in
+/// NCCL's LL the flags take the place of barriers: a lane waits for each peer's packets, and nobody
+/// waits for the readers, since a communicator has two such scratches, of which calls take turns.
+Schedule flat_ll_all_reduce(const Shape& shape);
+
 /// Direct Data Access, two shots: every rank sums its own chunk, in place in its staging buffer,
 /// and then fetches the other chunks. RCCLX: ddaAllReduceTreeIpc, which is no tree.
 Schedule tree_all_reduce(const Shape& shape);
@@ -35,7 +41,7 @@ Schedule ring_all_reduce(const Shape& shape);
 
 /// What an algorithm does not allow of an arithmetic, as an error that names the flag; nothing
 /// where all is well. A wire carries sums and averages, and accumulates in f32; without one the
-/// ring carries elements, and so accumulates in them.
+/// ring carries elements, and so accumulates in them. Packets of flat_ll have no place for scales.
 std::optional<Error> disallowed(std::string_view algorithm, const Arithmetic& arithmetic);
 
 struct Builder {

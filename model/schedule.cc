@@ -10,11 +10,11 @@ namespace {
 
 std::int64_t moved_bytes(const Schedule& schedule, const Slice& slice) {
   const Arithmetic& arithmetic = schedule.arithmetic;
-  const bool encoded = schedule.buffers[slice.buffer].encoded;
-  const Wire& wire = encoded ? arithmetic.wire : kNoWire;
+  const Buffer& buffer = schedule.buffers[slice.buffer];
+  const Wire& wire = buffer.encoded ? arithmetic.wire : kNoWire;
   const std::int64_t count = slice.range.size();
   const std::int64_t words = ceil_divide(wire.code_bytes(count, arithmetic.element), kWordBytes);
-  return kWordBytes * words + wire.scale_bytes(count);
+  return buffer.bytes_per_word * words + wire.scale_bytes(count);
 }
 
 }  // namespace

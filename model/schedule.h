@@ -15,6 +15,10 @@ namespace tally::model {
 
 enum class Role : std::uint8_t { input, output, scratch };
 
+/// Data crosses between ranks in words of this size: a slice's bytes round up to it. The scales of
+/// a block wire cross beside them, one by one.
+inline constexpr std::int64_t kWordBytes = 16;
+
 /// A buffer that every rank has. An encoded buffer holds codes of the wire (with wire none: the
 /// elements themselves), the others hold elements.
 struct Buffer {
@@ -22,6 +26,9 @@ struct Buffer {
   Role role;
   bool encoded;
   std::int64_t elements;
+  /// What crosses a link for each word: more than the word where flags are stored between the
+  /// codes.
+  std::int64_t bytes_per_word = kWordBytes;
 };
 
 /// Elements `range` of buffer number `buffer` of rank `rank`.
@@ -74,12 +81,9 @@ struct Schedule {
 /// The index of the only buffer with that role.
 int buffer_with(const Schedule& schedule, Role role);
 
-/// Data crosses between ranks in words of this size: a slice's bytes round up to it. The scales of
-/// a block wire cross beside them, one by one.
-inline constexpr std::int64_t kWordBytes = 16;
-
-/// Bytes that cross each directed link, [from * ranks + to], without flags. A lane that reads
-/// another rank's buffer moves bytes from there to itself; one that writes moves them there.
+/// Bytes that cross each directed link, [from * ranks + to], without the flags of signals. A lane
+/// that reads another rank's buffer moves bytes from there to itself; one that writes moves them
+/// there.
 std::vector<std::int64_t> link_bytes(const Schedule& schedule);
 
 /// One signal-wait edge between two lanes, with how often it occurs.

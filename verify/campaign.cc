@@ -52,13 +52,15 @@ class Collector {
 
  private:
   void compare_algorithms(CaseResult& result) {
-    const bool is_dda = result.c.algorithm == "flat" || result.c.algorithm == "tree";
+    const std::string& algorithm = result.c.algorithm;
+    const bool is_dda = algorithm == "flat" || algorithm == "flat_ll" || algorithm == "tree";
     if (!is_dda || !result.c.arithmetic.wire.is_none()) return;
     if (result.judgement.verdict != Verdict::ok) return;
     const auto [other, is_first] = fingerprints_.try_emplace(
         key_without_algorithm(result.c), std::pair(result.c.algorithm, result.fingerprint));
     if (is_first || other->second.second == result.fingerprint) return;
     result.judgement.verdict = Verdict::mismatch;
+    result.judgement.caught_by = Detector::identity;
     result.judgement.reason = "without a wire " + other->second.first + " gave other bits";
   }
 
@@ -68,6 +70,7 @@ class Collector {
     summary_.mismatch += result.judgement.verdict == Verdict::mismatch;
     summary_.hang += result.judgement.verdict == Verdict::hang;
     summary_.skipped += result.judgement.verdict == Verdict::skipped;
+    summary_.interleavings += result.interleavings;
     summary_.elements += result.elements;
     const reference::InputKind kind = result.c.input.kind;
     if (kind == reference::InputKind::order_free || kind == reference::InputKind::normal) {
@@ -82,9 +85,43 @@ class Collector {
   Summary summary_;
 };
 
-}  // namespace
+/// Some of the interleavings of one case.
+struct Chunk {
+  std::size_t number = 0;  // among all chunks of the campaign
+  std::size_t of_case = 0;
+  int first = 0, end = 0;
+};
 
-CaseResult run_case(const Case& c, const Subject& subject) {
+/// Hands out chunks, case after case, and none of a case of which one has failed: what comes later
+/// in it does not matter any more.
+class Chunks {
+ public:
+  explicit Chunks(const std::vector<Case>& cases) : cases_(cases) {}
+
+  std::optional<Chunk> next() {
+    if (next_.of_case == cases_.size()) return std::nullopt;
+    constexpr int kMost = 128;  // each draws the inputs and runs interleaving 0 again
+    const int all = cases_[next_.of_case].interleavings;
+    next_.end = std::min(all, next_.first + kMost);
+    const Chunk chunk = next_;
+    ++next_.number;
+    next_.first = next_.end;
+    if (next_.end == all) next_case();
+    return chunk;
+  }
+  void failed(std::size_t of_case) {
+    if (next_.of_case == of_case) next_case();
+  }
+
+ private:
+  void next_case() { ++next_.of_case, next_.first = 0; }
+
+  const std::vector<Case>& cases_;
+  Chunk next_;
+};
+
+/// What the interleavings of a chunk gave, up to the first that failed.
+CaseResult run_chunk(const Case& c, const Subject& subject, int first, int end) {
   CaseResult result;
   result.c = c;
   if (auto why = subject.cannot_run(c)) {
@@ -92,24 +129,63 @@ CaseResult run_case(const Case& c, const Subject& subject) {
     result.judgement.reason = *why;
     return result;
   }
-  std::vector<reference::RankBuffers> inputs, wanted;
-  std::int64_t elements = 0;
-  for (std::size_t call = 0; call < c.counts.size(); ++call) {
-    auto& of_call = inputs.emplace_back();
-    for (int rank = 0; rank < c.ranks; ++rank) {
-      of_call.push_back(reference::draw(c.input, c.arithmetic.element,
-                                        {c.seed, static_cast<int>(call), rank, c.counts[call]}));
+  const Trial trial(c, subject);
+  result.substance = trial.substance();
+  trial.search(first, end, [&](int, const Trial::Outcome& outcome) {
+    result.judgement = outcome.judgement;
+    result.fingerprint = fingerprint(c, outcome.seen.outputs);
+    ++result.interleavings;
+    return outcome.fails();
+  });
+  result.elements = result.interleavings * trial.elements();
+  return result;
+}
+
+/// Puts the chunks of a case together; they come in order. Shrinking the first failures here, by
+/// one thread at a time, makes them the first in every run.
+class Assembler {
+ public:
+  Assembler(Collector& collector, const Subject& subject)
+      : collector_(collector), subject_(subject) {}
+
+  void take(const Chunk& chunk, CaseResult result) {
+    if (chunk.first > 0) {
+      if (is_complete_) return;  // an earlier one failed
+      result.interleavings += whole_.interleavings;
+      result.elements += whole_.elements;
     }
-    wanted.push_back(reference::run(c.schedule(c.counts[call]), of_call));
-    elements += c.ranks * output_elements(c.collective, c.ranks, c.counts[call]);
+    whole_ = std::move(result);
+    is_complete_ = has_failed(whole_) || chunk.end == whole_.c.interleavings;
+    if (!is_complete_) return;
+    if (shrunk_ < kMostShrunk && shrink_failure(whole_, subject_)) ++shrunk_;
+    collector_.take(whole_);
   }
-  result.substance = substance(c, wanted);
-  for (int i = 0; i < c.interleavings && result.judgement.verdict == Verdict::ok; ++i) {
-    const Observation seen = subject.run(c, inputs, i);
-    result.judgement = judge_exact(c, wanted, seen);
-    result.elements += elements;
-    result.fingerprint = fingerprint(c, seen.outputs);
+
+  static bool has_failed(const CaseResult& result) {
+    return result.judgement.verdict != Verdict::ok;
   }
+  /// Whether it did: where it failed, and the order of the threads may be the reason.
+  static bool shrink_failure(CaseResult& result, const Subject& subject) {
+    const bool was_run = result.judgement.verdict != Verdict::skipped;
+    if (!has_failed(result) || !was_run || !finds_races(result.c)) return false;
+    result.shrunk = shrink(result.c, result.interleavings - 1, subject);
+    return true;
+  }
+
+ private:
+  static constexpr int kMostShrunk = 3;
+  Collector& collector_;
+  const Subject& subject_;
+  CaseResult whole_;
+  bool is_complete_ = false;
+  int shrunk_ = 0;
+};
+
+}  // namespace
+
+CaseResult run_case(const Case& c, const Subject& subject) {
+  CaseResult result = run_chunk(c, subject, 0, c.interleavings);
+  Assembler::shrink_failure(result, subject);
   return result;
 }
 
@@ -118,19 +194,23 @@ Summary run_campaign(const std::vector<Case>& cases, const Subject& subject,
                      const std::function<double()>& now) {
   const double start = now();
   Collector collector(on_result);
-  std::atomic<std::size_t> next = 0;
+  Assembler assembler(collector, subject);
+  Chunks chunks(cases);
   std::mutex mutex;
-  std::map<std::size_t, CaseResult> waiting;  // finished, but an earlier case is not
+  std::map<std::size_t, std::pair<Chunk, CaseResult>> waiting;  // finished, but an earlier is not
   std::size_t emitted = 0;
 
   const auto work = [&] {
-    for (std::size_t i = next++; i < cases.size(); i = next++) {
-      CaseResult result = run_case(cases[i], subject);
-      const std::lock_guard lock(mutex);
-      waiting.emplace(i, std::move(result));
+    std::unique_lock lock(mutex);
+    while (const auto chunk = chunks.next()) {
+      lock.unlock();
+      CaseResult result = run_chunk(cases[chunk->of_case], subject, chunk->first, chunk->end);
+      lock.lock();
+      if (Assembler::has_failed(result)) chunks.failed(chunk->of_case);
+      waiting.emplace(chunk->number, std::pair(*chunk, std::move(result)));
       for (auto first = waiting.begin(); first != waiting.end() && first->first == emitted;
            first = waiting.erase(first), ++emitted) {
-        collector.take(std::move(first->second));
+        assembler.take(first->second.first, std::move(first->second.second));
       }
     }
   };

@@ -1,6 +1,7 @@
 #include "verify/case.h"
 
 #include <optional>
+#include <set>
 
 #include "model/suggestion.h"
 #include "verify/names.h"
@@ -16,7 +17,9 @@ constexpr std::pair<Placement, std::string_view> kPlacements[] = {
     {Placement::misaligned, "misaligned"},
 };
 
-constexpr std::size_t kFields = 14;
+constexpr std::size_t kFields = 15;  // and a schedule, where there is one
+constexpr std::string_view kSchedule = "schedule=", kUsual = "usual";
+constexpr std::string_view kGraph = ":graph";
 
 Error bad_field(const std::string& field, const char* expected) {
   return {"--replay", "'" + field + "' is not " + expected,
@@ -48,6 +51,44 @@ bool parse_counts(const std::string& field, std::vector<std::int64_t>& counts) {
     counts.push_back(*count);
   }
   return true;
+}
+
+/// Nothing where the field is no schedule.
+std::optional<std::vector<Deviation>> parse_script(const std::string& field) {
+  const auto text = value_of(kSchedule, field);
+  if (!text) return std::nullopt;
+  if (*text == kUsual) return std::vector<Deviation>{};
+  auto script = kernels::emulator::parse_deviations(*text);
+  if (!script || script->empty()) return std::nullopt;
+  return script;
+}
+
+/// The fields behind the counts: how the calls are run.
+std::optional<Error> parse_how(const std::vector<std::string>& fields, Case& c) {
+  const auto placement = parse_placement(fields[8]);
+  if (!placement) return placement.error();
+  c.placement = *placement;
+  std::string_view launch_text = value_of("launch=", fields[9]).value_or("");
+  c.graph = launch_text.ends_with(kGraph);
+  if (c.graph) launch_text.remove_suffix(kGraph.size());
+  const auto launch = parse_launch(launch_text);
+  if (!launch) return bad_field(fields[9], "launch=BLOCKSxTHREADSwWAVE, with or without :graph");
+  c.launch = *launch;
+  if (!parse_number<std::uint64_t>("seed=", fields[10], 0, ~std::uint64_t{0}, c.seed)) {
+    return bad_field(fields[10], "seed=N");
+  }
+  if (!parse_number("interleavings=", fields[11], 1, kMaxInterleavings, c.interleavings)) {
+    return bad_field(fields[11], "interleavings=N");
+  }
+  const auto memory_name = value_of("memory=", fields[12]);
+  if (!memory_name) return bad_field(fields[12], "memory=NAME");
+  const auto memory = parse_memory(*memory_name);
+  if (!memory) return memory.error();
+  c.memory = *memory;
+  const auto fault = value_of("fault=", fields[13]);
+  if (!fault) return bad_field(fields[13], "fault=NAME");
+  if (*fault != "none") c.fault = *fault;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -102,15 +143,19 @@ std::string Case::text() const {
            "ranks=" + std::to_string(ranks),
            "counts=" + list,
            std::string(name(placement)),
-           "launch=" + launch.text(),
+           "launch=" + launch.text() + std::string(graph ? kGraph : ""),
            "seed=" + std::to_string(seed),
            "interleavings=" + std::to_string(interleavings),
+           "memory=" + std::string(memory_name(memory)),
            "fault=" + (fault.empty() ? "none" : fault),
-           "input=" + input.name,
        }) {
     text += "/" + part;
   }
-  return text;
+  if (script) {
+    text += "/" + std::string(kSchedule);
+    text += script->empty() ? kUsual : kernels::emulator::text(*script);
+  }
+  return text + "/input=" + input.name;
 }
 
 model::Schedule Case::schedule(std::int64_t count) const {
@@ -122,12 +167,17 @@ model::Schedule Case::schedule(std::int64_t count) const {
 
 model::Result<Case> parse_case(const std::string& text) {
   std::vector<std::string> fields = split(text, '/');
+  Case result;
+  if (fields.size() >= kFields && fields[kFields - 1].starts_with(kSchedule)) {
+    result.script = parse_script(fields[kFields - 1]);
+    if (!result.script) return bad_field(fields[kFields - 1], "schedule=CHOICE:CHOSEN,...");
+    fields.erase(fields.begin() + kFields - 1);
+  }
   while (fields.size() > kFields) {  // the input comes last, and may be a path
     fields[kFields - 1] += "/" + fields[kFields];
     fields.erase(fields.begin() + kFields);
   }
   if (fields.size() != kFields) return bad_field(text, "a case");
-  Case result;
   const auto collective = parse_collective(fields[0]);
   const auto algorithm = parse_algorithm(fields[1]);
   const auto dtype = parse_dtype(fields[2]);
@@ -147,23 +197,9 @@ model::Result<Case> parse_case(const std::string& text) {
     return bad_field(fields[6], "ranks=1..16");
   }
   if (!parse_counts(fields[7], result.counts)) return bad_field(fields[7], "counts=N,N,...");
-  const auto placement = parse_placement(fields[8]);
-  if (!placement) return placement.error();
-  result.placement = *placement;
-  const auto launch = parse_launch(value_of("launch=", fields[9]).value_or(""));
-  if (!launch) return bad_field(fields[9], "launch=BLOCKSxTHREADSwWAVE");
-  result.launch = *launch;
-  if (!parse_number<std::uint64_t>("seed=", fields[10], 0, ~std::uint64_t{0}, result.seed)) {
-    return bad_field(fields[10], "seed=N");
-  }
-  if (!parse_number("interleavings=", fields[11], 1, kMaxInterleavings, result.interleavings)) {
-    return bad_field(fields[11], "interleavings=N");
-  }
-  const auto fault = value_of("fault=", fields[12]);
-  if (!fault) return bad_field(fields[12], "fault=NAME");
-  if (*fault != "none") result.fault = *fault;
-  const auto input_name = value_of("input=", fields[13]);
-  if (!input_name) return bad_field(fields[13], "input=NAME");
+  if (auto error = parse_how(fields, result)) return *error;
+  const auto input_name = value_of("input=", fields[14]);
+  if (!input_name) return bad_field(fields[14], "input=NAME");
   const auto input = reference::open_input(std::string(*input_name));
   if (!input) return input.error();
   result.input = *input;
@@ -171,7 +207,18 @@ model::Result<Case> parse_case(const std::string& text) {
   return result;
 }
 
+bool finds_races(const Case& c) {
+  return c.memory != MemoryKind::strong || c.interleavings > 1 || c.script;
+}
+
 std::optional<model::Error> validate(const Case& c) {
+  if (c.script && c.interleavings != 1) {
+    return Error{"--replay", "a case with a schedule has one interleaving", "interleavings=1"};
+  }
+  if (c.graph && std::set(c.counts.begin(), c.counts.end()).size() > 1) {
+    return Error{"--graph", "a graph is replayed with the count that it was captured with",
+                 "counts that are all equal"};
+  }
   if (auto error = model::disallowed(c.algorithm, c.arithmetic)) return error;
   for (const std::int64_t count : c.counts) {
     if (auto error = reference::too_small(c.input, c.ranks, count)) return error;

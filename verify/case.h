@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/emulator/emulator.h"
 #include "model/builders.h"
 #include "reference/inputs.h"
 
@@ -37,6 +38,9 @@ inline constexpr int kMaxInterleavings = 1'000'000;
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 26;
 inline constexpr std::size_t kMaxCalls = 16;
 
+using kernels::emulator::Deviation;
+using kernels::emulator::MemoryKind;
+
 struct Case {
   model::Collective collective = model::Collective::all_reduce;
   std::string algorithm = "flat";
@@ -45,17 +49,30 @@ struct Case {
   std::vector<std::int64_t> counts;  // one call each, in a row, on the same staging and flags
   Placement placement = Placement::out_of_place;
   LaunchShape launch;
-  std::uint64_t seed = 1;  // of the inputs, and of the schedules that are tried
-  int interleavings = 1;   // schedules that are tried
-  std::string fault;       // planted in the kernel; empty for none
+  /// Each rank captures the call once and replays it with other inputs; all counts are equal. In
+  /// the text "launch=2x64w64:graph".
+  bool graph = false;
+  std::uint64_t seed = 1;  // of the inputs, and of the interleavings that are tried
+  int interleavings = 1;
+  MemoryKind memory = MemoryKind::strong;  // what the threads see of each other's stores
+  std::string fault;                       // planted in the kernel; empty for none
+  /// The one interleaving that is run, instead of drawn ones: where it differs from the usual one,
+  /// in which a thread goes on until it has to wait. In the text "schedule=usual" where it does
+  /// not.
+  std::optional<std::vector<Deviation>> script;
   reference::Input input{reference::InputKind::order_free, "order_free", nullptr};
 
   /// all_reduce/flat/f32/none/sum/element/ranks=8/counts=1000,334,1037/out_of_place/
-  /// launch=2x64w64/seed=1/interleavings=1/fault=none/input=normal
+  /// launch=2x64w64/seed=1/interleavings=1/memory=strong/fault=none/input=normal
+  /// With a script, "schedule=12:3,57:1" stands before the input.
   std::string text() const;
   /// The schedule of a call.
   model::Schedule schedule(std::int64_t count) const;
 };
+
+/// Whether accesses that nothing orders fail the case even where the values come out right: where
+/// more than one interleaving is tried, where one is given, and in memory that is not strong.
+bool finds_races(const Case& c);
 
 /// What in the case does not fit together; nothing where all is well.
 std::optional<model::Error> validate(const Case& c);

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/emulator/kernel_table.h"
+#include "kernels/emulator/communicator.h"
 #include "model/suggestion.h"
+#include "verify/chart.h"
 #include "verify/subject.h"
 
 namespace tally::verify {
@@ -18,6 +19,8 @@ struct CallBuffers {
 
 class EmulatorSubject : public Subject {
  public:
+  explicit EmulatorSubject(const emulator::Settings& base) : base_(base) {}
+
   std::optional<std::string> cannot_run(const Case& c) const override {
     if (!emulator::can_launch(c.arithmetic, geometry(c))) {
       return "a block of the wire needs whole groups of threads in a wave: --geometry";
@@ -28,30 +31,38 @@ class EmulatorSubject : public Subject {
   }
 
   Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
-                  int interleaving) const override {
+                  const Run& how) const override {
     const emulator::Geometry geometry = EmulatorSubject::geometry(c);
     const std::int64_t largest =
         c.counts.empty() ? 0 : *std::max_element(c.counts.begin(), c.counts.end());
     const std::size_t scratch = emulator::scratch_bytes(c.arithmetic, largest);
-    std::size_t room = emulator::Session::room(geometry, scratch);
+    const std::size_t packets = emulator::packet_bytes(c.algorithm, c.arithmetic, c.ranks, largest);
+    std::size_t room = emulator::Session::room(geometry, scratch, packets);
     for (const std::int64_t count : c.counts) room += 2 * emulator::Memory::room(bytes(c, count));
+    if (c.graph) room += 2 * emulator::Memory::room(bytes(c, largest));
 
     emulator::Memory memory(c.ranks, room);
-    const emulator::Session session(memory, c.ranks, geometry, scratch);
-    const emulator::Launcher launch = emulator::find_kernel(key(c));
-    emulator::Emulator emulator(memory, c.ranks, c.seed * 1'000'003 + interleaving);
-    std::vector<CallBuffers> calls;
-    for (std::size_t i = 0; i < c.counts.size(); ++i) {
-      calls.push_back(allocate(memory, c, c.counts[i], inputs[i]));
-      launch(emulator, session, calls.back().call);
-    }
-    const emulator::Trace trace = emulator.run();
+    const emulator::Session session(memory, c.ranks, geometry, scratch, packets);
+    const auto choices = choices_of(c, how.interleaving);
+    emulator::Settings settings = base_;
+    settings.memory = c.memory;
+    settings.finds_races = finds_races(c);
+    settings.keeps_log = how.draws_chart;
+    emulator::Emulator emulator(memory, c.ranks, *choices, settings);
+    emulator::Communicator communicator(emulator, session);
+    const std::vector<CallBuffers> calls =
+        c.graph ? replay(communicator, memory, c, inputs) : call(communicator, memory, c, inputs);
+    const emulator::Trace trace = communicator.synchronize();
 
     Observation seen;
     seen.hang = trace.hang;
+    seen.order_faults = order_faults(trace, memory);
     seen.broken = memory.broken_guards();
     seen.broken.insert(seen.broken.end(), trace.out_of_bounds.begin(), trace.out_of_bounds.end());
     for (std::size_t i = 0; i < calls.size(); ++i) collect(c, calls[i], inputs[i], seen);
+    seen.script = choices->deviations();
+    seen.choices = choices->made();
+    if (how.draws_chart) seen.chart = draw_chart(trace, memory, how.lines);
     return seen;
   }
 
@@ -84,6 +95,44 @@ class EmulatorSubject : public Subject {
     return buffers;
   }
 
+  /// The calls one after another.
+  static std::vector<CallBuffers> call(emulator::Communicator& communicator,
+                                       emulator::Memory& memory, const Case& c,
+                                       const std::vector<reference::RankBuffers>& inputs) {
+    std::vector<CallBuffers> calls;
+    for (std::size_t i = 0; i < c.counts.size(); ++i) {
+      CallBuffers& one = calls.emplace_back(allocate(memory, c, c.counts[i], inputs[i]));
+      one.call.number = static_cast<std::uint32_t>(i);
+      for (int rank = 0; rank < c.ranks; ++rank) communicator.all_reduce(rank, key(c), one.call);
+    }
+    return calls;
+  }
+
+  /// One call, captured on buffers of its own and replayed: each replay's input and poison are
+  /// copied there before it, and its output away after it.
+  static std::vector<CallBuffers> replay(emulator::Communicator& communicator,
+                                         emulator::Memory& memory, const Case& c,
+                                         const std::vector<reference::RankBuffers>& inputs) {
+    const CallBuffers captured = allocate(memory, c, c.counts[0], inputs[0]);
+    std::vector<CallBuffers> calls;
+    for (const auto& of_call : inputs) {
+      calls.push_back(allocate(memory, c, c.counts[0], of_call));
+    }
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      communicator.begin_capture(rank);
+      communicator.all_reduce(rank, key(c), captured.call);
+      const emulator::Communicator::Graph graph = communicator.end_capture(rank);
+      const emulator::Buffer &input = captured.inputs[rank], &output = captured.outputs[rank];
+      for (const CallBuffers& one : calls) {
+        communicator.copy(rank, output.first, one.outputs[rank].first, output.bytes);
+        communicator.copy(rank, input.first, one.inputs[rank].first, input.bytes);
+        communicator.replay(rank, graph);
+        communicator.copy(rank, one.outputs[rank].first, output.first, output.bytes);
+      }
+    }
+    return calls;
+  }
+
   static void collect(const Case& c, const CallBuffers& buffers,
                       const reference::RankBuffers& inputs, Observation& seen) {
     auto& outputs = seen.outputs.emplace_back();
@@ -97,6 +146,8 @@ class EmulatorSubject : public Subject {
       }
     }
   }
+
+  const emulator::Settings base_;
 };
 
 // The others are named so that asking for one is not a spelling mistake.
@@ -104,7 +155,9 @@ constexpr std::string_view kNotBuiltHere[] = {"gpu", "nccl", "mpi"};
 
 }  // namespace
 
-std::unique_ptr<Subject> emulator_subject() { return std::make_unique<EmulatorSubject>(); }
+std::unique_ptr<Subject> emulator_subject(const emulator::Settings& base) {
+  return std::make_unique<EmulatorSubject>(base);
+}
 
 std::vector<std::string> subject_names() {
   std::vector<std::string> names = {"emulator"};

@@ -98,6 +98,11 @@ std::string_view name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
+std::string_view name(Detector detector) {
+  constexpr std::string_view kNames[] = {"none", "hang", "race", "value", "bounds", "identity"};
+  return kNames[static_cast<std::size_t>(detector)];
+}
+
 bool same_code(Format format, std::uint32_t a, std::uint32_t b) {
   return a == b || (model::format(format).is_nan(a) && model::format(format).is_nan(b));
 }
@@ -113,7 +118,17 @@ std::string describe_code(Format format, std::uint32_t code) {
 Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& wanted,
                       const Observation& seen) {
   Judgement judgement;
-  std::vector<std::string> reasons = seen.hang;
+  std::vector<std::string> reasons;
+  const auto caught = [&](Detector by, std::string reason) {
+    if (judgement.caught_by == Detector::none) judgement.caught_by = by;
+    reasons.push_back(std::move(reason));
+  };
+  for (const std::string& sentence : seen.hang) caught(Detector::hang, sentence);
+  if (seen.hang.empty() && !seen.order_faults.empty()) {
+    const std::size_t more = seen.order_faults.size() - 1;  // mostly of the same cause
+    caught(Detector::race,
+           seen.order_faults[0].what + (more > 0 ? fmt::format(" (and {} more)", more) : ""));
+  }
   std::string first;
   for (std::size_t call = 0; call < wanted.size(); ++call) {
     for (int rank = 0; rank < c.ranks; ++rank) {
@@ -121,20 +136,20 @@ Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& 
               judgement, first);
     }
   }
-  if (!first.empty()) reasons.push_back(first);
-  reasons.insert(reasons.end(), seen.broken.begin(), seen.broken.end());
+  if (!first.empty()) caught(Detector::value, first);
+  for (const std::string& sentence : seen.broken) caught(Detector::bounds, sentence);
   if (same_on_all_ranks(c.collective)) {
     for (std::size_t call = 0; call < wanted.size(); ++call) {
       if (auto difference = rank_difference(c, static_cast<int>(call), seen.outputs[call])) {
-        reasons.push_back(*difference);
+        caught(Detector::identity, *difference);
         break;
       }
     }
   }
   judgement.reason = fmt::format("{}", fmt::join(first_few(reasons), "; "));
-  if (!seen.hang.empty()) {
+  if (judgement.caught_by == Detector::hang) {
     judgement.verdict = Verdict::hang;
-  } else if (!reasons.empty()) {
+  } else if (judgement.caught_by != Detector::none) {
     judgement.verdict = Verdict::mismatch;
   }
   return judgement;

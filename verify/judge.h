@@ -14,8 +14,15 @@ namespace tally::verify {
 enum class Verdict : std::uint8_t { ok, mismatch, hang, skipped };
 std::string_view name(Verdict verdict);
 
+/// What saw that a case is wrong, the first of these that did: something waits for ever; accesses
+/// are not ordered; outputs have other bits; memory was touched that must not be; ranks hold
+/// different bits.
+enum class Detector : std::uint8_t { none, hang, race, value, bounds, identity };
+std::string_view name(Detector detector);
+
 struct Judgement {
   Verdict verdict = Verdict::ok;
+  Detector caught_by = Detector::none;
   std::string reason;      // what is wrong, in sentences; empty when ok
   std::int64_t wrong = 0;  // elements whose bits differ, over all ranks and calls
   double max_abs_err = 0;  // largest |got - want| of those that are both finite
@@ -27,8 +34,9 @@ bool same_code(model::Format format, std::uint32_t a, std::uint32_t b);
 /// "0x7e = 0'1111'110 = 448": the code, its fields and its value.
 std::string describe_code(model::Format format, std::uint32_t code);
 
-/// The exact judge. Bit equality of every output element on every rank and call; then hangs and
-/// everything in `seen.broken`; then equal bits on all ranks. `wanted`: [call][rank].
+/// The exact judge: hangs; faults of order; bit equality of every output element on every rank and
+/// call; everything in `seen.broken`; equal bits on all ranks. `wanted`: [call][rank]. After a hang
+/// waits give up, and nothing is in order any more: faults of order are then not looked at.
 Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& wanted,
                       const Observation& seen);
 

@@ -63,6 +63,23 @@ model::Result<model::Accumulate> parse_accumulate(std::string_view text) {
                             {{"element", Accumulate::element}, {"f32", Accumulate::f32}});
 }
 
+std::string_view memory_name(kernels::emulator::MemoryKind memory) {
+  constexpr std::string_view kNames[] = {"strong", "gfx942"};
+  return kNames[static_cast<std::size_t>(memory)];
+}
+
+model::Result<kernels::emulator::MemoryKind> parse_memory(std::string_view text) {
+  using kernels::emulator::MemoryKind;
+  if (text == "ptx") {
+    return Error{"--memory", "'ptx' is not modelled yet", "one of: strong, gfx942"};
+  }
+  std::vector<std::pair<std::string, MemoryKind>> entries;
+  for (const MemoryKind memory : {MemoryKind::strong, MemoryKind::gfx942}) {
+    entries.emplace_back(memory_name(memory), memory);
+  }
+  return choose("--memory", text, entries);
+}
+
 model::Result<std::string> parse_algorithm(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (const model::Builder& builder : model::builders()) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/emulator/emulator.h"
 #include "model/collective.h"
 #include "model/result.h"
 
@@ -32,5 +33,10 @@ model::Result<model::Op> parse_op(std::string_view name);
 model::Result<model::Accumulate> parse_accumulate(std::string_view name);
 /// The built-in algorithms of any collective.
 model::Result<std::string> parse_algorithm(std::string_view name);
+
+/// strong, gfx942.
+std::string_view memory_name(kernels::emulator::MemoryKind memory);
+/// An error for ptx, too, which is not modelled yet.
+model::Result<kernels::emulator::MemoryKind> parse_memory(std::string_view name);
 
 }  // namespace tally::verify

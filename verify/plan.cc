@@ -12,10 +12,11 @@ constexpr std::int64_t kDefaultCounts[] = {0, 1, 13, 129, 1000, 4096, 20011};
 
 /// The sizes of the calls that follow each other in a case of `count` elements: all different, so
 /// that nothing may depend on the call before having been as large. Only the first may exceed
-/// `limit`, which validate() then reports.
-std::vector<std::int64_t> call_counts(std::int64_t count, int calls, std::int64_t limit) {
+/// `limit`, which validate() then reports. Replays of a graph are all as large.
+std::vector<std::int64_t> call_counts(const Plan& plan, std::int64_t count, std::int64_t limit) {
+  if (plan.graph) return std::vector<std::int64_t>(plan.calls, count);
   std::vector<std::int64_t> counts;
-  for (int call = 0; call < calls; ++call) {
+  for (int call = 0; call < plan.calls; ++call) {
     const std::int64_t sizes[] = {count, count / 3 + 1, count + 37};
     counts.push_back(call == 0 ? count : std::min(sizes[call % 3], limit));
   }
@@ -55,7 +56,7 @@ void add_sizes(const Plan& plan, const Case& base, std::vector<Case>& all) {
         Case c = base;
         c.ranks = ranks;
         c.placement = placement;
-        c.counts = call_counts(count, plan.calls, limit);
+        c.counts = call_counts(plan, count, limit);
         all.push_back(std::move(c));
       }
     }
@@ -100,12 +101,20 @@ std::vector<Plan> default_plans() {
   tensors.placements = {Placement::out_of_place};
   Plan average = sum;
   average.ops = {model::Op::avg};
+  average.algorithms.push_back("flat_ll");  // for short messages
   average.counts = {1, 129, 1000};
   average.inputs.erase(average.inputs.begin());
   Plan others = average;
   others.ops = {model::Op::prod, model::Op::min, model::Op::max};
   others.wires = {model::kNoWire};
-  return {sum, tensors, average, others};
+  Plan graphs = sum;
+  graphs.algorithms.push_back("flat_ll");
+  graphs.graph = true;
+  graphs.dtypes = {model::Format::bf16};
+  graphs.ranks = {2, 8};
+  graphs.counts = {13, 1000};
+  graphs.inputs.resize(1);
+  return {sum, tensors, average, others, graphs};
 }
 
 model::Result<std::vector<Case>> cases(const Plan& plan) {
@@ -121,8 +130,10 @@ model::Result<std::vector<Case>> cases(const Plan& plan) {
         base.collective = collective;
         base.algorithm = algorithm;
         base.launch = plan.launch;
+        base.graph = plan.graph;
         base.seed = plan.seed;
         base.interleavings = plan.interleavings;
+        base.memory = plan.memory;
         base.fault = plan.fault;
         base.input = input;
         add_arithmetics(plan, base, all);

@@ -29,15 +29,17 @@ struct Plan {
   bool leaves_out_disallowed = false;
   int calls = 3;  // a case's calls: its count, about a third, a little more, and so on
   LaunchShape launch;
+  bool graph = false;  // calls are replays, all of one size
   std::uint64_t seed = 1;
   int interleavings = 1;
+  MemoryKind memory = MemoryKind::strong;
   std::string fault;
   int shard = 0, shards = 1;  // every shards-th case, beginning with this one
 };
 
 /// What `tally verify` runs when nothing is asked for. The first two are sums with every kind of
 /// wire, of drawn inputs and of the bundled tensors; the others are averages, and the operations
-/// that have no wire, on fewer sizes.
+/// that have no wire, on fewer sizes, and there flat_ll too; the last are replayed graphs.
 std::vector<Plan> default_plans();
 
 /// All cases of the plan, in a fixed order; an error where a case does not fit together.

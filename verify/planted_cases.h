@@ -5,13 +5,16 @@
 #include <span>
 #include <string_view>
 
+#include "verify/judge.h"
+
 namespace tally::verify {
 
-/// The case, as replayed, fails with the fault in it and passes without; `how` is what sees it.
+/// The case, as replayed, fails with the fault in it and passes without.
 struct PlantedCase {
   std::string_view fault;
   std::string_view case_text;  // with fault=FAULT
-  std::string_view how;
+  Detector caught_by;
+  std::string_view how;  // a part of the reason that is given
 };
 std::span<const PlantedCase> planted_cases();
 

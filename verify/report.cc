@@ -38,12 +38,22 @@ class Table : public Report {
     if (judgement.verdict == Verdict::ok) return;
     out_ << "    replay: ./tally verify --replay '" << c.text() << "'\n    " << judgement.reason
          << "\n";
+    if (!result.shrunk) return;
+    if (result.shrunk->c.text() != c.text()) {
+      out_ << "    shrunk: ./tally verify --replay '" << result.shrunk->c.text() << "'\n    "
+           << result.shrunk->judgement.reason << "\n";
+    }
+    out_ << result.shrunk->chart;
   }
 
   void finish(const Summary& s) override {
+    // One for each case is no news.
+    const std::string interleavings = s.interleavings > s.cases - s.skipped
+                                          ? fmt::format("{} interleavings, ", s.interleavings)
+                                          : "";
     out_ << fmt::format(
-        "# {} cases: {} ok, {} mismatch, {} hang, {} skipped; {} elements in {:.1f} s\n", s.cases,
-        s.ok, s.mismatch, s.hang, s.skipped, s.elements, s.seconds);
+        "# {} cases: {} ok, {} mismatch, {} hang, {} skipped; {}{} elements in {:.1f} s\n", s.cases,
+        s.ok, s.mismatch, s.hang, s.skipped, interleavings, s.elements, s.seconds);
     for (const std::string& input : s.idle_inputs) {
       out_ << "# input " << input
            << " tests too little: over 10 % of outputs are zero or not finite\n";
@@ -71,6 +81,7 @@ nlohmann::ordered_json fields(const CaseResult& result) {
       {"size_bytes", size_bytes(c)},
       {"in_place", c.placement == Placement::in_place},
       {"placement", name(c.placement)},
+      {"graph", c.graph},
       {"input", c.input.name},
       {"seed", c.seed},
       {"calls", c.counts.size()},
@@ -80,6 +91,10 @@ nlohmann::ordered_json fields(const CaseResult& result) {
       {"max_err_over_bound", nullptr},
       {"time_us", nullptr},
       {"verdict", name(judgement.verdict)},
+      {"caught_by", judgement.caught_by == Detector::none
+                        ? nlohmann::ordered_json(nullptr)
+                        : nlohmann::ordered_json(name(judgement.caught_by))},
+      {"interleavings", result.interleavings},
       {"reason", judgement.reason},
   };
 }
@@ -87,13 +102,21 @@ nlohmann::ordered_json fields(const CaseResult& result) {
 class JsonLines : public Report {
  public:
   explicit JsonLines(std::ostream& out) : out_(out) {}
-  void add(const CaseResult& result) override { write(fields(result)); }
+  void add(const CaseResult& result) override {
+    auto object = fields(result);
+    if (result.shrunk) {
+      object["shrunk"] = result.shrunk->c.text();
+      object["chart"] = result.shrunk->chart;
+    }
+    write(object);
+  }
   void finish(const Summary& s) override {
     write({{"cases", s.cases},
            {"ok", s.ok},
            {"mismatch", s.mismatch},
            {"hang", s.hang},
            {"skipped", s.skipped},
+           {"interleavings", s.interleavings},
            {"elements", s.elements},
            {"seconds", s.seconds},
            {"idle_inputs", s.idle_inputs}});
@@ -152,6 +175,10 @@ class JUnit : public Report {
     child.append_attribute("message") = judgement.reason.c_str();
     if (judgement.verdict != Verdict::skipped) {
       child.append_attribute("type") = std::string(name(judgement.verdict)).c_str();
+    }
+    if (result.shrunk) {
+      const std::string text = result.shrunk->c.text() + "\n" + result.shrunk->chart;
+      child.text() = text.c_str();
     }
   }
 

@@ -10,6 +10,8 @@
 
 #include "reference/run.h"
 #include "verify/case.h"
+#include "verify/interleaving.h"
+#include "verify/order_fault.h"
 
 namespace tally::verify {
 
@@ -21,7 +23,18 @@ inline constexpr std::byte kPoison{0x5A};
 struct Observation {
   std::vector<reference::RankBuffers> outputs;  // [call][rank]
   std::vector<std::string> hang;                // who waits for whom; empty when all finished
+  std::vector<OrderFault> order_faults;         // where finds_races(case)
   std::vector<std::string> broken;  // guard zones, bounds, inputs that changed: as sentences
+  std::vector<Deviation> script;    // with it, the case runs so again
+  std::int64_t choices = 0;         // that were made
+  std::string chart;                // where one was asked for, and there is something to show
+};
+
+/// One run of a case.
+struct Run {
+  Interleaving interleaving;
+  bool draws_chart = false;
+  std::string lines = {};  // of the order fault that matters, where there are several
 };
 
 class Subject {
@@ -29,13 +42,14 @@ class Subject {
   virtual ~Subject() = default;
   /// Why this subject cannot run the case; nothing where it can.
   virtual std::optional<std::string> cannot_run(const Case& c) const = 0;
-  /// Runs the calls in a row. inputs: [call][rank]. `interleaving` chooses the schedule, where
-  /// the subject can choose. Safe to call from several threads.
+  /// Runs the calls in a row. inputs: [call][rank]. Safe to call from several threads.
   virtual Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
-                          int interleaving) const = 0;
+                          const Run& how) const = 0;
 };
 
-std::unique_ptr<Subject> emulator_subject();
+/// The emulator, on another machine or with a mutation where `base` says so; memory, races and the
+/// log are the case's.
+std::unique_ptr<Subject> emulator_subject(const kernels::emulator::Settings& base = {});
 
 /// The subject of that name; an error where there is no such name, null where it is known but not
 /// available on this machine.

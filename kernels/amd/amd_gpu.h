@@ -164,6 +164,25 @@ class AmdGpu {
     return true;
   }
 
+  /// GLOBAL_STORE_DWORDX2 sc0 sc1.
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    __hip_atomic_store((GlobalPointer<std::uint64_t>)(packet), value, __ATOMIC_RELAXED,
+                       __HIP_MEMORY_SCOPE_SYSTEM);
+  }
+
+  /// Each look is GLOBAL_LOAD_DWORDX2 sc0 sc1, S_WAITCNT vmcnt(0).
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    const std::uint64_t start = __builtin_amdgcn_s_memrealtime();
+    for (;;) {
+      seen = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(packet), __ATOMIC_RELAXED,
+                               __HIP_MEMORY_SCOPE_SYSTEM);
+      if (predicate(seen)) return true;
+      if (__builtin_amdgcn_s_memrealtime() - start > kWaitLimitTicks) return false;
+    }
+  }
+
  private:
   using Four = std::uint32_t __attribute__((ext_vector_type(4)));
 

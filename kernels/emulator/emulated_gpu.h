@@ -1,20 +1,35 @@
 #pragma once
 
-// The emulator's Gpu (see kernels/gpu.h for the contract).
+// The emulator's Gpu (see kernels/gpu.h for the contract). Beyond the contract it takes every order
+// and scope, and has the accesses that litmus tests and planted faults are made of.
+
+#include <cstring>
 
 #include "kernels/element.h"
 #include "kernels/emulator/emulator.h"
+#include "kernels/weaker_orders.h"
 
 namespace tally::kernels::emulator {
 
+constexpr Order order_of(Plain) { return Order::plain; }
+constexpr Order order_of(Relaxed) { return Order::relaxed; }
+constexpr Order order_of(Acquire) { return Order::acquire; }
+constexpr Order order_of(Release) { return Order::release; }
+constexpr Scope scope_of(Workgroup) { return Scope::workgroup; }
+constexpr Scope scope_of(Agent) { return Scope::agent; }
+constexpr Scope scope_of(System) { return Scope::system; }
+
 class EmulatedGpu {
+  using Line = std::source_location;
+
  public:
   template <model::Format F, model::Beyond beyond>
   using Convert = SoftwareConvert<F, beyond>;
   template <model::Format F>
   using Narrow = SoftwareNarrow<F>;
 
-  EmulatedGpu(Emulator& emulator, Emulator::Thread& self, ThreadId id, const Geometry& geometry)
+  EmulatedGpu(Emulator::State& emulator, Emulator::Thread& self, ThreadId id,
+              const Geometry& geometry)
       : emulator_(emulator), self_(self), id_(id), geometry_(geometry) {}
 
   int thread() const { return id_.thread; }
@@ -23,39 +38,91 @@ class EmulatedGpu {
   int blocks() const { return geometry_.blocks; }
   int wave() const { return geometry_.wave; }
 
-  void block_barrier() { emulator_.block_barrier(self_); }
+  void block_barrier(Line line = Line::current());
 
   std::uint32_t shuffle(std::uint32_t value, int source, int width) {
     const int first = id_.thread / width * width;
-    return emulator_.shuffle(self_, value, first + source, width);
+    return shuffle_from(value, first + source, width);
   }
   std::uint32_t shuffle_xor(std::uint32_t value, int mask, int width) {
-    return emulator_.shuffle(self_, value, id_.thread ^ mask, width);
+    return shuffle_from(value, id_.thread ^ mask, width);
   }
 
   template <class T>
-  T load(const T* address) {
+  T load(const T* address, Line line = Line::current()) {
     T value;
-    emulator_.read(self_, address, &value, sizeof(T));
+    load_bytes({address, sizeof(T), AccessKind::load, Order::plain, Scope::wavefront, line},
+               &value);
     return value;
   }
   template <class T>
-  void store(T* address, T value) {
-    emulator_.write(self_, address, &value, sizeof(T));
+  void store(T* address, T value, Line line = Line::current()) {
+    store_bytes({address, sizeof(T), AccessKind::store, Order::plain, Scope::wavefront, line},
+                &value);
   }
 
-  // Sequentially consistent memory needs no fence.
-  void fence(Release, System) {}
-  void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
-    emulator_.store_flag(self_, flag, value);
+  template <class O, class S>
+  void fence(O order, S scope, Line line = Line::current()) {
+    fence_of(order_of(order), scope_of(scope), line);
   }
-  template <class Predicate>
-  bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
-    return emulator_.wait(self_, flag, predicate.target, predicate);
+  template <class O, class S>
+  void store_flag(std::uint32_t* flag, std::uint32_t value, O order, S scope,
+                  Line line = Line::current()) {
+    store_ordered({flag, sizeof value, AccessKind::store, order_of(order), scope_of(scope), line},
+                  &value);
+  }
+  template <class Predicate, class O, class S>
+  bool wait(const std::uint32_t* flag, Predicate predicate, O order, S scope,
+            Line line = Line::current()) {
+    std::uint32_t seen;
+    return wait_until({flag, sizeof seen, AccessKind::load, order_of(order), scope_of(scope), line},
+                      predicate.target, predicate, seen);
+  }
+  template <class O, class S>
+  void store_packet(std::uint64_t* packet, std::uint64_t value, O order, S scope,
+                    Line line = Line::current()) {
+    store_ordered({packet, sizeof value, AccessKind::store, order_of(order), scope_of(scope), line},
+                  &value);
+  }
+  template <class Predicate, class O, class S>
+  bool wait_packet(const std::uint64_t* packet, Predicate predicate, std::uint64_t& seen, O order,
+                   S scope, Line line = Line::current()) {
+    return wait_until(
+        {packet, sizeof seen, AccessKind::load, order_of(order), scope_of(scope), line},
+        predicate.target, predicate, seen);
+  }
+
+  /// Returns what was there before.
+  template <class O, class S>
+  std::uint32_t fetch_add(std::uint32_t* address, std::uint32_t more, O order, S scope,
+                          Line line = Line::current()) {
+    return static_cast<std::uint32_t>(
+        update({address, sizeof more, AccessKind::update, order_of(order), scope_of(scope), line},
+               [more](std::uint64_t value) { return value + more; }));
   }
 
  private:
-  Emulator& emulator_;
+  template <class T, class Predicate>
+  bool wait_until(const Access& access, std::uint64_t target, Predicate predicate, T& seen) {
+    const auto holds = [&](const void* bytes) {
+      T value;
+      std::memcpy(&value, bytes, sizeof value);
+      return predicate(value);
+    };
+    return wait_bytes(access, target, holds, &seen);
+  }
+
+  void load_bytes(const Access& access, void* value);
+  void store_bytes(const Access& access, const void* value);
+  void store_ordered(const Access& access, const void* value);
+  std::uint64_t update(const Access& access,
+                       const std::function<std::uint64_t(std::uint64_t)>& change);
+  bool wait_bytes(const Access& access, std::uint64_t target,
+                  const std::function<bool(const void*)>& holds, void* seen);
+  void fence_of(Order order, Scope scope, const Line& line);
+  std::uint32_t shuffle_from(std::uint32_t value, int source, int width);
+
+  Emulator::State& emulator_;
   Emulator::Thread& self_;
   const ThreadId id_;
   const Geometry geometry_;

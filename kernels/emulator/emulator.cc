@@ -1,13 +1,9 @@
 #include "kernels/emulator/emulator.h"
 
-#include <algorithm>
-#include <deque>
-#include <memory>
 #include <sstream>
 #include <utility>
 
-#include "kernels/emulator/emulated_gpu.h"
-#include "kernels/emulator/fibre.h"
+#include "kernels/emulator/emulator_state.h"
 #include "model/check.h"
 
 namespace tally::kernels::emulator {
@@ -20,269 +16,284 @@ std::string name(const ThreadId& id) {
   return text.str();
 }
 
+/// Number `index` of a stream's own, which is the next of all where the stream had none yet.
+int number_of(std::vector<int>& own, int index, int& next) {
+  while (static_cast<int>(own.size()) <= index) own.push_back(next++);
+  return own[index];
+}
+
 }  // namespace
 
-struct Emulator::Block {
-  Stream* stream;
-  int live = 0;                  // threads that have not returned
-  std::vector<Thread*> arrived;  // at the block barrier
-  int wave = 0, threads = 0;
-  std::map<std::pair<int, int>, std::vector<Thread*>> shuffles;  // arrived, by first thread, width
-};
-
-struct Emulator::Thread {
-  Thread(Emulator& emulator, ThreadId id, const Geometry& geometry, Block& block,
-         const Kernel& kernel)
-      : id(id),
-        block(block),
-        gpu(emulator, *this, id, geometry),
-        fibre([this, &kernel] { kernel(gpu); }) {}
-
-  const ThreadId id;
-  Block& block;
-  EmulatedGpu gpu;
-  Fibre fibre;
-  const std::uint32_t* waits_for = nullptr;  // a flag
-  std::uint32_t target = 0;
-  int shuffles_among = 0;  // so many threads, while it waits for them
-  int source = 0;
-  std::uint32_t given = 0, received = 0;
-};
-
-struct Emulator::Stream {
-  struct Launch {
-    Geometry geometry;
-    Kernel kernel;
-  };
-  std::deque<Launch> launches;  // the first one is running if there are threads
-  std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::unique_ptr<Thread>> threads;
-  int live = 0;
-};
-
-Emulator::Emulator(Memory& memory, int ranks, std::uint64_t seed)
-    : memory_(memory), ranks_(ranks), random_state_(seed), streams_(ranks) {
-  trace_.link_bytes.assign(ranks * ranks, 0);
+Emulator::Emulator(Memory& memory, int ranks, Choices& choices, const Settings& settings)
+    : state_(std::make_unique<State>(*this, memory, ranks, choices, settings)) {
+  for (int rank = 0; rank < ranks; ++rank) add_stream(rank);
 }
 
 Emulator::~Emulator() = default;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the whole state is one word.
-std::uint64_t Emulator::random() {
-  std::uint64_t z = random_state_ += 0x9E37'79B9'7F4A'7C15;
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EB;
-  return z ^ (z >> 31);
+int Emulator::add_stream(int rank) {
+  state_->streams.emplace_back(std::make_unique<Stream>())->rank = rank;
+  return static_cast<int>(state_->streams.size()) - 1;
 }
 
-void Emulator::launch(int rank, const Geometry& geometry, Kernel kernel) {
+void Emulator::launch(int stream, const Geometry& geometry, Kernel kernel) {
   TALLY_CHECK(geometry.blocks >= 1 && geometry.threads >= 1, "a launch has threads");
-  streams_[rank].launches.push_back({geometry, std::move(kernel)});
+  state_->streams[stream]->work.push_back(Stream::Launch{geometry, std::move(kernel)});
 }
 
-void Emulator::start_next_launch(int rank) {
-  Stream& stream = streams_[rank];
-  if (stream.launches.empty()) return;
-  const auto& [geometry, kernel] = stream.launches.front();
+void Emulator::copy(int stream, void* to, const void* from, std::size_t bytes) {
+  TALLY_CHECK(
+      state_->memory.find(to, bytes) != nullptr && state_->memory.find(from, bytes) != nullptr,
+      "a copy is from one buffer to another");
+  state_->streams[stream]->work.push_back(Stream::Copy{to, from, bytes});
+}
+
+int Emulator::record(int stream) {
+  state_->events.emplace_back();
+  const int event = static_cast<int>(state_->events.size()) - 1;
+  state_->streams[stream]->work.push_back(Stream::Record{event});
+  return event;
+}
+
+void Emulator::wait(int stream, int event) {
+  TALLY_CHECK(event >= 0 && event < std::ssize(state_->events), "there is no such event");
+  state_->streams[stream]->work.push_back(Stream::Wait{event});
+}
+
+Trace Emulator::run() { return state_->run(); }
+
+void Emulator::performed(const void* address, std::size_t bytes, StoreToken token) {
+  state_->performed(address, bytes, token);
+}
+
+Emulator::State::State(Emulator& owner, Memory& home, int rank_count, Choices& all_choices,
+                       const Settings& how)
+    : memory(home), ranks(rank_count), choices(all_choices), settings(how) {
+  model = settings.memory == MemoryKind::strong
+              ? strong_memory(memory, owner)
+              : gfx942_memory(memory, owner, choices, settings.gfx942);
+  if (settings.finds_races) order = std::make_unique<HappensBefore>(memory);
+  trace.link_bytes.assign(ranks * ranks, 0);
+}
+
+Place Emulator::State::place_in(Stream& stream, const Geometry& geometry, int block, int thread) {
+  const int waves_of_block = (geometry.threads + geometry.wave - 1) / geometry.wave;
+  Place place;
+  place.slot = number_of(stream.slots, block * geometry.threads + thread, next_slot);
+  place.id = {stream.rank, block, thread};
+  place.workgroup = number_of(stream.workgroups, block, next_workgroup);
+  place.wave = number_of(stream.waves, block * waves_of_block + thread / geometry.wave, next_wave);
+  return place;
+}
+
+/// Room for the slots that there are by now.
+void Emulator::State::grow() {
+  upcoming.resize(next_slot);
+  runnable.resize(next_slot);
+  threads.resize(next_slot);
+  engines.resize(next_slot);
+  if (order != nullptr) order->resize(next_slot);
+}
+
+void Emulator::State::start(Stream& stream, const Stream::Launch& launch) {
+  const Geometry& geometry = launch.geometry;
   for (int b = 0; b < geometry.blocks; ++b) {
     Block& block = *stream.blocks.emplace_back(std::make_unique<Block>());
     block.stream = &stream;
     block.live = block.threads = geometry.threads;
     block.wave = geometry.wave;
     for (int t = 0; t < geometry.threads; ++t) {
+      const Place place = place_in(stream, geometry, b, t);
+      stream.places.push_back(place);
       stream.threads.push_back(
-          std::make_unique<Thread>(*this, ThreadId{rank, b, t}, geometry, block, kernel));
-      make_runnable(*stream.threads.back());
+          std::make_unique<Thread>(*this, place, geometry, block, launch.kernel));
     }
   }
   stream.live = geometry.blocks * geometry.threads;
+  grow();
+  for (const auto& thread : stream.threads) {
+    upcoming[thread->place.slot] = {thread->place, nullptr};
+    threads[thread->place.slot] = thread.get();
+    make_runnable(*thread);
+  }
+  model->kernel_begins(stream.rank, stream.places);
+  if (order != nullptr) order->kernel_begins(stream.places, stream.known);
 }
 
-void Emulator::make_runnable(Thread& thread) { runnable_.push_back(&thread); }
+/// The stream's copy engine is one more that can go on.
+void Emulator::State::offer_copy(Stream& stream) {
+  const int slot = number_of(stream.engine_slot, 0, next_slot);
+  stream.engine = {slot,
+                   {stream.rank, -1, 0},
+                   number_of(stream.engine_workgroup, 0, next_workgroup),
+                   number_of(stream.engine_wave, 0, next_wave)};
+  stream.live = 1;
+  grow();
+  upcoming[slot] = {stream.engine, nullptr};
+  engines[slot] = &stream;
+  runnable.insert(slot);
+}
 
-Trace Emulator::run() {
-  for (int rank = 0; rank < ranks_; ++rank) start_next_launch(rank);
+/// A copy is done at once: what runs beside it may be before or after it, never within.
+void Emulator::State::perform_copy(Stream& stream) {
+  const Stream::Copy copy = std::get<Stream::Copy>(stream.work.front());
+  const Place& engine = stream.engine;
+  runnable.erase(engine.slot);
+  model->synchronise(stream.rank);
+  if (order != nullptr) order->kernel_begins({&engine, 1}, stream.known);
+  constexpr std::size_t kPiece = 16;
+  for (std::size_t at = 0; at < copy.bytes; at += kPiece) {
+    const auto bytes = static_cast<std::uint32_t>(std::min(kPiece, copy.bytes - at));
+    const auto* from = static_cast<const std::byte*>(copy.from) + at;
+    auto* to = static_cast<std::byte*>(copy.to) + at;
+    std::byte value[kPiece];
+    std::memcpy(value, from, bytes);
+    if (order != nullptr) {
+      order->load(engine, {from, bytes, AccessKind::load}, value);
+      order->store(engine, {to, bytes, AccessKind::store}, value);
+    }
+    std::memcpy(to, value, bytes);
+    wake(to, bytes);
+  }
+  if (order != nullptr) order->kernel_ends({&engine, 1}, stream.known);
+  stream.live = 0;
+  stream.work.pop_front();
+  advance_all();
+}
+
+/// Begins or does what is at the front; false where that has to wait, or there is nothing.
+bool Emulator::State::advance(Stream& stream) {
+  if (stream.live > 0 || stream.work.empty()) return false;
+  const Stream::Work& front = stream.work.front();
+  if (const auto* launch = std::get_if<Stream::Launch>(&front)) {
+    start(stream, *launch);
+    return true;  // it stays at the front until its threads have returned
+  }
+  if (std::holds_alternative<Stream::Copy>(front)) {
+    offer_copy(stream);
+    return true;  // likewise, until it is chosen
+  }
+  if (const auto* record = std::get_if<Stream::Record>(&front)) {
+    model->synchronise(stream.rank);
+    events[record->event] = {true, stream.known};
+  }
+  if (const auto* wait = std::get_if<Stream::Wait>(&front)) {
+    const HappenedEvent& event = events[wait->event];
+    if (!event.happened) return false;
+    model->synchronise(stream.rank);
+    HappensBefore::join(stream.known, event.known);
+  }
+  stream.work.pop_front();
+  return true;
+}
+
+void Emulator::State::advance_all() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& stream : streams) moved |= advance(*stream);
+  }
+}
+
+Trace Emulator::State::run() {
+  for (int rank = 0; rank < ranks; ++rank) model->synchronise(rank);
+  if (order != nullptr) order->host_wrote();
+  for (const auto& stream : streams) HappensBefore::join(stream->known, host);
+  advance_all();
   const auto all_done = [&] {
-    for (const Stream& stream : streams_) {
-      if (stream.live > 0) return false;
+    for (const auto& stream : streams) {
+      if (stream->live > 0) return false;
     }
     return true;
   };
-  while (!all_done()) {
-    if (runnable_.empty()) {
-      break_hang();
-    } else {
-      run_one();
-    }
+  for (;;) {
+    while (!runnable.empty()) run_one();
+    if (all_done()) break;
+    if (!model->settle()) break_hang();
   }
-  hung_ = false;
-  Trace done = std::exchange(trace_, Trace{});
-  trace_.link_bytes.assign(ranks_ * ranks_, 0);
+  for (const auto& stream : streams) {
+    TALLY_CHECK(stream->work.empty(), "a stream waits for an event that cannot happen");
+    HappensBefore::join(host, stream->known);
+  }
+  for (int rank = 0; rank < ranks; ++rank) model->synchronise(rank);
+  hung = false;
+  if (order != nullptr) {
+    trace.races.assign(order->races().begin() + told_races, order->races().end());
+    trace.stale_reads.assign(order->stale_reads().begin() + told_stale_reads,
+                             order->stale_reads().end());
+    told_races = std::ssize(order->races());
+    told_stale_reads = std::ssize(order->stale_reads());
+  }
+  Trace done = std::exchange(trace, Trace{});
+  trace.link_bytes.assign(ranks * ranks, 0);
   return done;
 }
 
-void Emulator::run_one() {
-  const std::size_t index = random() % runnable_.size();
-  Thread& thread = *runnable_[index];
-  runnable_[index] = runnable_.back();
-  runnable_.pop_back();
+void Emulator::State::run_one() {
+  int slot = std::exchange(chosen, -1);
+  if (slot < 0) slot = choices.thread({runnable, -1, upcoming});
+  if (engines[slot] != nullptr) return perform_copy(*engines[slot]);
+  Thread& thread = *threads[slot];
   thread.fibre.resume();
   if (thread.fibre.finished()) thread_finished(thread);
 }
 
-void Emulator::thread_finished(Thread& thread) {
+void Emulator::State::thread_finished(Thread& thread) {
+  runnable.erase(thread.place.slot);
+  upcoming[thread.place.slot].access = nullptr;
   Block& block = thread.block;
   // Threads that returned take no part in the block's barriers any more.
-  if (--block.live > 0 && static_cast<int>(block.arrived.size()) == block.live) {
-    for (Thread* waiting : block.arrived) make_runnable(*waiting);
-    block.arrived.clear();
-  }
+  if (--block.live > 0 && static_cast<int>(block.arrived.size()) == block.live) open(block);
   Stream& stream = *block.stream;
   if (--stream.live > 0) return;
-  const int rank = thread.id.rank;
+  model->kernel_ends(stream.rank, stream.places);
+  if (order != nullptr) order->kernel_ends(stream.places, stream.known);
   stream.threads.clear();
   stream.blocks.clear();
-  stream.launches.pop_front();
-  start_next_launch(rank);
+  stream.places.clear();
+  stream.work.pop_front();
+  advance_all();
 }
 
-std::string Emulator::why_it_waits(const Thread& thread) const {
+std::string Emulator::State::why_it_waits(const Thread& thread) const {
   std::ostringstream text;
   if (thread.waits_for != nullptr) {
-    text << name(thread.id) << " waits for " << memory_.describe(thread.waits_for) << " to reach "
-         << thread.target << "; it holds " << *thread.waits_for << ", ";
-    const auto writer = writers_.find(thread.waits_for);
-    text << (writer == writers_.end() ? "never written"
-                                      : "last written by " + name(writer->second.id));
+    const void* address = thread.waits_for->address;
+    std::uint64_t holds = 0;
+    std::memcpy(&holds, address, thread.waits_for->bytes);
+    text << name(thread.place.id) << " waits for " << memory.describe(address) << " to reach "
+         << thread.target << "; it holds " << flag_in(holds, *thread.waits_for) << ", ";
+    if (thread.has_looked && thread.last_seen != holds) {
+      text << "but the last look saw " << flag_in(thread.last_seen, *thread.waits_for) << ", ";
+    }
+    const auto writer = writers.find(address);
+    text << (writer == writers.end() ? "never written" : "last written by " + name(writer->second));
   } else if (thread.shuffles_among != 0) {
-    text << name(thread.id) << " waits in a shuffle among " << thread.shuffles_among
+    text << name(thread.place.id) << " waits in a shuffle among " << thread.shuffles_among
          << " threads, to which not all of them come";
   }
   return text.str();
 }
 
-void Emulator::break_hang() {
-  const bool is_first = !hung_;
-  hung_ = true;
-  for (Stream& stream : streams_) {
-    for (const auto& thread : stream.threads) {
+void Emulator::State::break_hang() {
+  const bool is_first = !hung;
+  if (is_first && settings.keeps_log) trace.log.push_back({Event::What::hang, {}, {}});
+  hung = true;
+  for (const auto& stream : streams) {
+    for (const auto& thread : stream->threads) {
       if (thread->fibre.finished()) continue;
       const std::string why = is_first ? why_it_waits(*thread) : "";
-      if (!why.empty()) trace_.hang.push_back(why);
+      if (!why.empty()) trace.hang.push_back(why);
       make_runnable(*thread);
     }
-    for (const auto& block : stream.blocks) {
+    for (const auto& block : stream->blocks) {
       block->arrived.clear();
       block->shuffles.clear();
     }
   }
-  waiters_.clear();
+  waiters.clear();
   // Somebody waits for a flag or in a shuffle: a barrier opens when all live threads of its block
   // have arrived.
-  TALLY_CHECK(!is_first || !trace_.hang.empty(), "a hang without a wait");
-}
-
-bool Emulator::in_bounds(const Thread& thread, const void* address, std::size_t bytes,
-                         const char* verb) {
-  if (memory_.find(address, bytes) != nullptr) return true;
-  if (trace_.out_of_bounds.size() < 10) {
-    std::ostringstream text;
-    text << "rank " << thread.id.rank << " block " << thread.id.block << " thread "
-         << thread.id.thread << ' ' << verb << ' ' << bytes << " bytes at "
-         << memory_.describe(address) << ", which is outside it";
-    trace_.out_of_bounds.push_back(text.str());
-  }
-  return memory_.owner(address) >= 0;  // inside the arena it goes on, as hardware would
-}
-
-void Emulator::read(Thread& thread, const void* address, void* value, std::size_t bytes) {
-  if (!in_bounds(thread, address, bytes, "reads")) {
-    std::fill_n(static_cast<std::byte*>(value), bytes, std::byte{0});
-    return;
-  }
-  const int owner = memory_.owner(address);
-  if (owner != thread.id.rank) trace_.link_bytes[owner * ranks_ + thread.id.rank] += bytes;
-  memory_.read(address, value, bytes);
-}
-
-void Emulator::write(Thread& thread, void* address, const void* value, std::size_t bytes) {
-  if (!in_bounds(thread, address, bytes, "writes")) return;
-  const int owner = memory_.owner(address);
-  if (owner != thread.id.rank) trace_.link_bytes[thread.id.rank * ranks_ + owner] += bytes;
-  memory_.write(address, value, bytes);
-}
-
-void Emulator::block_barrier(Thread& thread) {
-  Block& block = thread.block;
-  block.arrived.push_back(&thread);
-  if (static_cast<int>(block.arrived.size()) < block.live) {
-    thread.fibre.pause();
-    return;
-  }
-  for (Thread* waiting : block.arrived) make_runnable(*waiting);
-  block.arrived.clear();
-  thread.fibre.pause();
-}
-
-std::uint32_t Emulator::shuffle(Thread& thread, std::uint32_t value, int source, int width) {
-  Block& block = thread.block;
-  TALLY_CHECK(block.wave % width == 0 && block.threads % width == 0,
-              "a shuffle is among whole groups of a wave");
-  const int first = thread.id.thread / width * width;
-  TALLY_CHECK(source >= first && source < first + width, "a shuffle reads its own group");
-  if (width == 1) return value;
-  thread.source = source;
-  thread.given = thread.received = value;
-  std::vector<Thread*>& arrived = block.shuffles[{first, width}];
-  arrived.push_back(&thread);
-  if (static_cast<int>(arrived.size()) < width) {
-    thread.shuffles_among = width;
-    thread.fibre.pause();
-    thread.shuffles_among = 0;
-    return thread.received;
-  }
-  for (Thread* reader : arrived) {
-    for (const Thread* one : arrived) {
-      if (one->id.thread == reader->source) reader->received = one->given;
-    }
-    if (reader != &thread) make_runnable(*reader);
-  }
-  arrived.clear();
-  return thread.received;
-}
-
-void Emulator::store_flag(Thread& thread, std::uint32_t* flag, std::uint32_t value) {
-  if (!in_bounds(thread, flag, sizeof *flag, "writes")) return;
-  memory_.write(flag, &value, sizeof value);
-  writers_[flag] = {thread.id};
-  if (const auto waiting = waiters_.find(flag); waiting != waiters_.end()) {
-    for (Thread* waiter : waiting->second) make_runnable(*waiter);
-    waiters_.erase(waiting);
-  }
-  make_runnable(thread);
-  thread.fibre.pause();
-}
-
-bool Emulator::wait(Thread& thread, const std::uint32_t* flag, std::uint32_t target,
-                    const std::function<bool(std::uint32_t)>& predicate) {
-  if (!in_bounds(thread, flag, sizeof *flag, "reads")) return false;
-  for (;;) {
-    std::uint32_t value;
-    memory_.read(flag, &value, sizeof value);
-    if (predicate(value)) {
-      if (const auto writer = writers_.find(flag); writer != writers_.end()) {
-        const ThreadId& from = writer->second.id;
-        ++trace_.edges[{from.rank, from.block, thread.id.rank, thread.id.block}];
-      }
-      return true;
-    }
-    if (hung_) return false;
-    waiters_[flag].push_back(&thread);
-    thread.waits_for = flag;
-    thread.target = target;
-    thread.fibre.pause();
-    thread.waits_for = nullptr;
-  }
+  TALLY_CHECK(!is_first || !trace.hang.empty(), "a hang without a wait");
 }
 
 }  // namespace tally::kernels::emulator

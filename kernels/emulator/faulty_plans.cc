@@ -1,4 +1,4 @@
-#include "kernels/emulator/kernel_list.h"
+#include "kernels/emulator/faulty_hosts.h"
 #include "kernels/planted.h"
 
 namespace tally::kernels::emulator {
@@ -9,19 +9,9 @@ using model::Beyond;
 using model::Format;
 using model::Op;
 
-using Bf16 = Element<Format::bf16>;
 using F32 = Element<Format::f32>;
 
-/// A faulty plan, in one kernel without and one with a wire.
-template <class Algorithm, class Plan>
-void add_plan_in(KernelList& list, std::string_view fault) {
-  list.add<Algorithm, Recipe<Bf16, Sum, AccumulateElement, PlainCodec<Bf16>, Plan>>(
-      {Format::bf16, model::kNoWire, Op::sum, Accumulate::element}, fault);
-  using Fnuz = CastCodec<Format::e4m3fnuz, Beyond::special>;
-  list.add<Algorithm, Recipe<F32, Sum, AccumulateF32, Fnuz, Plan>>(
-      {Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32}, fault);
-}
-
+/// A faulty plan that the ring does not ask.
 template <class Plan>
 void add_plan(KernelList& list, std::string_view fault) {
   add_plan_in<Flat, Plan>(list, fault);
@@ -54,6 +44,7 @@ void add_faulty_plans(KernelList& list) {
   add_plan<RankDoubled>(list, "rank_doubled");
   add_plan<OtherOrder>(list, "other_order");
   add_plan_everywhere<MissingBarrier>(list, "missing_barrier");
+  add_plan_in<FlatLl, MissingBarrier>(list, "missing_barrier");
   add_plan_everywhere<OutputNotWritten>(list, "output_not_written");
   add_plan_everywhere<WritePastEnd>(list, "write_past_end");
   add_plan_everywhere<InputModified>(list, "input_modified");

@@ -12,29 +12,26 @@
 
 namespace tally::kernels::emulator {
 
-/// Launches one recipe on every rank; the wire holds what is no part of the recipe.
-using Launch = void (*)(Emulator&, const Session&, const Call&, const model::Wire&);
+/// One recipe's kernel with a rank's arguments; the wire holds what is no part of the recipe.
+using BindRecipe = Kernel (*)(const Session&, const Call&, int rank, const model::Wire&);
 
 template <class Algorithm, class R>
-void launch(Emulator& emulator, const Session& session, const Call& call, const model::Wire& wire) {
-  for (int rank = 0; rank < session.ranks; ++rank) {
-    emulator.launch(rank, session.geometry,
-                    [a = bind<R>(session, call, rank, wire)](EmulatedGpu& gpu) {
-                      Algorithm::template run<R>(gpu, a);
-                    });
-  }
+Kernel bind_kernel(const Session& session, const Call& call, int rank, const model::Wire& wire) {
+  return [a = bind<R>(session, call, rank, wire)](EmulatedGpu& gpu) {
+    Algorithm::template run<R>(gpu, a);
+  };
 }
 
 class KernelList {
  public:
-  Launch find(const KernelKey& key) const {
-    const auto found = launches_.find(name(key));
-    return found == launches_.end() ? nullptr : found->second;
+  BindRecipe find(const KernelKey& key) const {
+    const auto found = kernels_.find(name(key));
+    return found == kernels_.end() ? nullptr : found->second;
   }
 
   template <class Algorithm, class R>
   void add(const model::Arithmetic& arithmetic, std::string_view fault = "") {
-    launches_[name({Algorithm::kName, arithmetic, fault})] = launch<Algorithm, R>;
+    kernels_[name({Algorithm::kName, arithmetic, fault})] = bind_kernel<Algorithm, R>;
   }
   /// In every algorithm that there is for the recipe.
   template <class R>
@@ -55,13 +52,14 @@ class KernelList {
     return text;
   }
 
-  std::unordered_map<std::string, Launch> launches_;
+  std::unordered_map<std::string, BindRecipe> kernels_;
 };
 
 void add_f32_kernels(KernelList& list);
 void add_f16_kernels(KernelList& list);
 void add_bf16_kernels(KernelList& list);
 void add_faulty_plans(KernelList& list);
+void add_faulty_order(KernelList& list);
 void add_faulty_arithmetic(KernelList& list);
 
 }  // namespace tally::kernels::emulator

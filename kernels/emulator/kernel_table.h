@@ -14,11 +14,16 @@ namespace tally::kernels::emulator {
 /// A fault that can be planted in a kernel.
 struct PlantedFault {
   std::string_view name;
+  /// arithmetic: values; movement: which elements go where; order: what flags and barriers order;
+  /// flags: whether all see them, and take their values alike; bounds: what is touched.
+  std::string_view kind;
   std::string_view what;    // what the kernel does wrong
   std::string_view report;  // the public report it stands for, or where it was read
 };
 std::span<const PlantedFault> planted_faults();
 
+/// The kernel of one rank, with its arguments.
+using Binder = std::function<Kernel(const Session&, const Call&, int rank)>;
 /// Appends the call to the stream of every rank.
 using Launcher = std::function<void(Emulator&, const Session&, const Call&)>;
 
@@ -28,7 +33,8 @@ struct KernelKey {
   std::string_view fault;  // empty: a healthy kernel
 };
 
-/// Empty where there is no such kernel.
+/// Both empty where there is no such kernel.
+Binder find_binder(const KernelKey& key);
 Launcher find_kernel(const KernelKey& key);
 
 /// Whether kernels with this arithmetic can be launched so: the threads that share a block of the
@@ -38,5 +44,9 @@ bool can_launch(const model::Arithmetic& arithmetic, const Geometry& geometry);
 /// Scratch that a call of `count` elements needs on each rank, in bytes: whole words of codes, and
 /// behind them the scales, in whole words too.
 std::size_t scratch_bytes(const model::Arithmetic& arithmetic, std::int64_t count);
+
+/// Room for packets that it needs beside that, in bytes: none where the algorithm sends none.
+std::size_t packet_bytes(std::string_view algorithm, const model::Arithmetic& arithmetic, int ranks,
+                         std::int64_t count);
 
 }  // namespace tally::kernels::emulator

@@ -41,7 +41,7 @@ Memory::Memory(int ranks, std::size_t bytes_per_rank)
 Memory::~Memory() { munmap(reinterpret_cast<void*>(base_), arena_bytes_); }
 
 Buffer& Memory::allocate(int rank, std::string name, std::size_t bytes, std::byte fill,
-                         std::size_t misalignment) {
+                         std::size_t misalignment, Allocation allocation) {
   TALLY_CHECK(misalignment < kAlignment, "a misalignment is less than the alignment");
   const std::size_t offset = used_[rank];
   used_[rank] += room(bytes);
@@ -51,7 +51,7 @@ Buffer& Memory::allocate(int rank, std::string name, std::size_t bytes, std::byt
   std::byte* first =
       begin + kGuardBytes + (kAlignment - kGuardBytes % kAlignment) % kAlignment + misalignment;
   std::memset(first, int(fill), bytes);
-  return buffers_[rank].emplace_back(Buffer{std::move(name), rank, first, bytes});
+  return buffers_[rank].emplace_back(Buffer{std::move(name), rank, first, bytes, allocation});
 }
 
 std::vector<std::string> Memory::broken_guards() const {
@@ -96,14 +96,6 @@ std::string Memory::describe(const void* address) const {
   const std::size_t offset = static_cast<const std::byte*>(address) - buffer->first;
   std::string text = buffer->name + " of rank " + std::to_string(buffer->rank);
   return offset == 0 ? text : text + ", byte " + std::to_string(offset);
-}
-
-void Memory::read(const void* address, void* value, std::size_t bytes) const {
-  std::memcpy(value, address, bytes);
-}
-
-void Memory::write(void* address, const void* value, std::size_t bytes) {
-  std::memcpy(address, value, bytes);
 }
 
 }  // namespace tally::kernels::emulator

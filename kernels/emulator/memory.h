@@ -9,16 +9,21 @@
 
 namespace tally::kernels::emulator {
 
+/// How a buffer was allocated, which decides who may cache it: hipMalloc,
+/// hipExtMallocWithFlags with hipDeviceMallocFinegrained or hipDeviceMallocUncached, hipHostMalloc.
+enum class Allocation : std::uint8_t { device, fine_grained, uncached, host };
+
 /// One buffer. `first` is its address in this process, which kernels use as a device address.
 struct Buffer {
   std::string name;
-  int rank;
+  int rank;  // the owner; of host memory too, whose guards and addresses are in the rank's room
   std::byte* first;
   std::size_t bytes;
+  Allocation allocation = Allocation::device;
 };
 
-/// All virtual GPUs' memory, sequentially consistent: an access is performed at once. A memory
-/// model of caches takes this class's place behind the same three calls of the emulator.
+/// All virtual GPUs' home memory: bytes in named buffers. What a thread sees of them is a
+/// MemoryModel's business.
 class Memory {
  public:
   /// Room for `bytes_per_rank` in all buffers of a rank, guards included.
@@ -33,7 +38,7 @@ class Memory {
   /// A new buffer of `rank`, `misalignment` bytes behind a multiple of 256, filled with `fill`,
   /// with guard zones before and behind.
   Buffer& allocate(int rank, std::string name, std::size_t bytes, std::byte fill,
-                   std::size_t misalignment = 0);
+                   std::size_t misalignment = 0, Allocation allocation = Allocation::device);
 
   /// The buffers whose guard zones were written, as sentences; empty when all are intact.
   std::vector<std::string> broken_guards() const;
@@ -48,8 +53,9 @@ class Memory {
   /// "flags of rank 2, byte 64", for messages.
   std::string describe(const void* address) const;
 
-  void read(const void* address, void* value, std::size_t bytes) const;
-  void write(void* address, const void* value, std::size_t bytes);
+  /// All of it: buffers, guards and what is between, rank after rank in rooms of equal size.
+  const std::byte* arena() const { return reinterpret_cast<const std::byte*>(base_); }
+  std::size_t arena_bytes() const { return arena_bytes_; }
 
  private:
   const Buffer* nearest(const void* address) const;

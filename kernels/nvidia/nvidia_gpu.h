@@ -127,6 +127,20 @@ class NvidiaGpu {
     return true;
   }
 
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    ptx::store_relaxed_sys(packet, value);
+  }
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    const std::uint64_t start = ptx::global_timer();
+    for (;;) {
+      seen = ptx::load_relaxed_sys(packet);
+      if (predicate(seen)) return true;
+      if (ptx::global_timer() - start > kWaitLimitNanoseconds) return false;
+    }
+  }
+
  private:
   /// The lanes of this thread's group of `width`. A block is one-dimensional: its threads' lanes
   /// are their numbers modulo the warp's size.

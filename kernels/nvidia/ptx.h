@@ -42,6 +42,16 @@ TALLY_DEVICE void store_release_sys(std::uint32_t* p, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(global(p)), "r"(value) : "memory");
 }
 
+/// ld.relaxed.sys and st.relaxed.sys: 8 bytes at once, in no order with other accesses.
+TALLY_DEVICE std::uint64_t load_relaxed_sys(const std::uint64_t* p) {
+  std::uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(global(p)) : "memory");
+  return value;
+}
+TALLY_DEVICE void store_relaxed_sys(std::uint64_t* p, std::uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(global(p)), "l"(value) : "memory");
+}
+
 /// fence.acq_rel.sys: what this thread did is seen before what it does next.
 TALLY_DEVICE void fence_acq_rel_sys() { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
 

@@ -132,7 +132,8 @@ void emulated_loads(benchmark::State& state) {
   }
   std::int64_t loads = 0;
   for (auto _ : state) {
-    emulator::Emulator emulator(memory, 2, 1);
+    emulator::RandomWalk choices(1, emulator::RandomWalk::Grain::coarse);
+    emulator::Emulator emulator(memory, 2, choices);
     for (int rank = 0; rank < 2; ++rank) {
       emulator.launch(rank, {2, 64, 64}, [peer = words[1 - rank]](emulator::EmulatedGpu& gpu) {
         std::uint32_t sum = 0;

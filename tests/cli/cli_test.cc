@@ -59,6 +59,39 @@ TEST_CASE("cases that a fault is not planted in are skipped, counted and say why
   CHECK(result.output.find("not planted in a kernel for this case") != std::string::npos);
 }
 
+TEST_CASE("a race is shrunk and drawn, and its schedule shows it again", "[cli]") {
+  const std::string arguments =
+      "verify --ranks 3 --algorithm flat --dtype bf16 --wire none --count 100 --input order_free "
+      "--placement out_of_place --plant missing_barrier --memory gfx942 ";
+  const std::string output = standard_output(arguments);
+  const std::size_t shrunk = output.find("shrunk: ./tally ");
+  REQUIRE(shrunk != std::string::npos);
+  const std::string after = output.substr(shrunk + 16);
+  CHECK(after.find("ranks=2/counts=1/out_of_place/launch=1x1w64/") < after.find('\n'));
+  CHECK(after.find("nothing orders 1 before 2") != std::string::npos);
+  const auto from_race = [](const std::string& text) {
+    return text.substr(text.find("race on"), text.find("# 1 cases") - text.find("race on"));
+  };
+  const auto again = run(after.substr(0, after.find('\n')));
+  CHECK(again.status == 1);
+  CHECK(from_race(again.output) == from_race(after));
+
+  const Json object = Json::parse(lines(standard_output(arguments + "--json -")).front());
+  CHECK(object["verdict"] == "mismatch");
+  CHECK(object["caught_by"] == "race");
+  CHECK(std::string(object["reason"]).starts_with("race on scratch of rank"));
+  CHECK(std::string(object["shrunk"]).find("/schedule=") != std::string::npos);
+  CHECK(after.find(std::string(object["chart"])) != std::string::npos);
+}
+
+TEST_CASE("interleavings are counted, and a healthy kernel holds in all of them", "[cli]") {
+  const std::string output = standard_output(
+      "verify --ranks 2 --algorithm flat --dtype bf16 --wire none --count 9 --input normal "
+      "--placement out_of_place --geometry 1x4 --memory gfx942 --interleavings 300");
+  CHECK(output.find("1 cases: 1 ok, 0 mismatch, 0 hang, 0 skipped; 300 interleavings, ") !=
+        std::string::npos);
+}
+
 TEST_CASE("2 for a bad command line, with what and a hint", "[cli]") {
   const std::pair<std::string, std::string> all[] = {
       {"", "usage"},
@@ -81,6 +114,9 @@ TEST_CASE("2 for a bad command line, with what and a hint", "[cli]") {
       {"verify --accumulate element --wire e4m3fn", "accumulates in f32"},
       {"verify --geometry 2", "BLOCKSxTHREADS"},
       {"verify --shard 3/2", "I/N"},
+      {"verify --memory gfx943", "did you mean 'gfx942'?"},
+      {"verify --memory ptx", "not modelled yet"},
+      {"verify --interleavings 0", "--interleavings"},
       {"verify --plant tail_droped", "did you mean 'tail_dropped'?"},
       {"verify --subject emulater", "did you mean 'emulator'?"},
       {"verify --replay nonsense", "replay"},
@@ -145,10 +181,28 @@ TEST_CASE("--json - is JSON lines and nothing else, with the documented fields",
   REQUIRE(rows.size() == 253);
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     const Json object = Json::parse(rows[i]);
-    for (const char* key :
-         {"case",  "collective",  "algorithm",          "ranks",   "dtype",   "wire",  "op",
-          "count", "size_bytes",  "in_place",           "input",   "seed",    "calls", "judge",
-          "wrong", "max_abs_err", "max_err_over_bound", "time_us", "verdict", "reason"}) {
+    for (const char* key : {"case",
+                            "collective",
+                            "algorithm",
+                            "ranks",
+                            "dtype",
+                            "wire",
+                            "op",
+                            "count",
+                            "size_bytes",
+                            "in_place",
+                            "input",
+                            "seed",
+                            "calls",
+                            "judge",
+                            "wrong",
+                            "max_abs_err",
+                            "max_err_over_bound",
+                            "time_us",
+                            "verdict",
+                            "reason",
+                            "caught_by",
+                            "interleavings"}) {
       CHECK(object.contains(key));
     }
     CHECK(object["judge"] == "exact");
@@ -166,6 +220,8 @@ TEST_CASE("the same seed gives byte-identical results, another seed other inputs
     return rows;
   };
   CHECK(body("--seed 4") == body("--seed 4"));
+  const std::string searched = "--wire none --plant no_exit_barrier --interleavings 20";
+  CHECK(body(searched) == body(searched));
   CHECK(body("--seed 4") != body("--seed 5"));
 }
 

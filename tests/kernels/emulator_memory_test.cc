@@ -24,7 +24,8 @@ Stray run_one_thread(const std::function<void(EmulatedGpu&, std::byte* own, std:
   Memory memory(2, 1 << 13);
   std::byte* own = memory.allocate(0, "small", 10, std::byte{1}).first;
   std::byte* peers = memory.allocate(1, "small", 10, std::byte{2}).first;
-  Emulator emulator(memory, 2, 1);
+  RandomWalk choices(1, RandomWalk::Grain::coarse);
+  Emulator emulator(memory, 2, choices);
   emulator.launch(0, {1, 1, 64}, [&](EmulatedGpu& gpu) { f(gpu, own, peers); });
   Stray stray;
   stray.trace = emulator.run();

@@ -18,7 +18,9 @@ using Lines = std::vector<std::string>;
 /// Two or more virtual GPUs with a buffer of 16 numbers each.
 struct Gpus {
   explicit Gpus(int ranks, std::uint64_t seed = 1)
-      : memory(ranks, 1 << 14), emulator(memory, ranks, seed) {
+      : memory(ranks, 1 << 14),
+        choices(seed, RandomWalk::Grain::coarse),
+        emulator(memory, ranks, choices) {
     for (int rank = 0; rank < ranks; ++rank) {
       Buffer& buffer = memory.allocate(rank, "numbers", 64, std::byte{0});
       numbers.push_back(reinterpret_cast<std::uint32_t*>(buffer.first));
@@ -26,6 +28,7 @@ struct Gpus {
   }
 
   Memory memory;
+  RandomWalk choices;
   Emulator emulator;
   std::vector<std::uint32_t*> numbers;  // [rank]
 };

@@ -21,15 +21,16 @@ struct KernelRun {
   bool in_place = false;
   std::size_t misalignment = 0;   // of inputs and outputs, in bytes
   std::uint64_t seed = 1;         // of the scheduler
-  std::uint32_t first_epoch = 0;  // in epochs and flags of every rank
+  bool has_leaders = false;       // some threads go on as long as they can, others fall far behind
+  std::uint32_t first_epoch = 0;  // in epochs and flags of every rank, those of packets too
   int calls = 1;                  // the same call, several times in a row
 };
 
 /// What is in the buffers before.
 struct KernelData {
   reference::RankBuffers inputs;
-  std::size_t scratch_bytes = 0;
-  std::uint32_t stale = 0x7F7F'7F7F;  // fills scratch and outputs
+  std::size_t scratch_bytes = 0, packet_bytes = 0;
+  std::uint32_t stale = 0x7F7F'7F7F;  // fills scratch, packets' data and outputs
 };
 
 /// What is in them afterwards. Outputs are as large as the inputs.
@@ -37,8 +38,9 @@ struct KernelOutcome {
   reference::RankBuffers outputs, inputs;
   kernels::emulator::Trace trace;
   std::vector<std::string> broken_guards;
-  std::vector<std::vector<std::uint32_t>> epochs;  // [rank][block]
-  std::vector<kernels::Stuck> stuck;               // [rank]
+  std::vector<std::vector<std::uint32_t>> epochs;         // [rank][block]
+  std::vector<std::vector<std::uint32_t>> packet_epochs;  // [rank][thread]
+  std::vector<kernels::Stuck> stuck;                      // [rank]
 
   /// What no correct kernel does, whatever it computes; "" where it did not.
   std::string misbehaviour() const;
@@ -53,8 +55,10 @@ KernelOutcome run_kernel(const Launch&, const KernelRun&, const KernelData&);
 KernelOutcome run_kernel(const kernels::emulator::KernelKey&, const KernelRun&,
                          const reference::RankBuffers& inputs);
 
-/// The trace's edges as a schedule has them, a lane being a block.
-std::vector<model::Edge> edges_of(const kernels::emulator::Trace&);
+/// Whether lanes, which are blocks, waited for each other as the schedule says. Where there are
+/// packets each one is waited for, the own ones too, and the schedule has one wait for all that
+/// come from a lane: then it is compared who waited for whom, not how often.
+bool meets_as_planned(const kernels::emulator::Trace&, const model::Schedule&);
 
 /// The schedule that the kernel is an implementation of.
 model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&, const KernelRun&);

@@ -11,7 +11,8 @@ namespace {
 /// One virtual GPU, and a launch of one block.
 Trace run(const Geometry& geometry, std::uint64_t seed, Kernel kernel) {
   Memory memory(1, 1 << 12);
-  Emulator emulator(memory, 1, seed);
+  RandomWalk choices(seed, RandomWalk::Grain::coarse);
+  Emulator emulator(memory, 1, choices);
   emulator.launch(0, geometry, std::move(kernel));
   return emulator.run();
 }

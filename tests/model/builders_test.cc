@@ -121,6 +121,22 @@ TEST_CASE("flat on 2 ranks and 2 lanes, step by step", "[model]") {
                                "signal 1.1", "wait 1.1"});
 }
 
+TEST_CASE("flat_ll on 2 ranks and 3 lanes, step by step", "[model]") {
+  const Schedule schedule = flat_ll_all_reduce({2, 200, 3, false, kPlain});
+  REQUIRE(schedule.algorithm == "flat_ll");
+  REQUIRE(texts(schedule, 1, 0) ==
+          std::vector<std::string>{"1.scratch[256,384) = 1.input[0,128)",
+                                   "0.scratch[256,384) = 1.scratch[256,384)", "signal 0.0",
+                                   "wait 0.0",
+                                   "1.output[0,128) = 0 + 1.scratch[0,128) + 1.scratch[256,384)"});
+  REQUIRE(
+      texts(schedule, 0, 1) ==
+      std::vector<std::string>{"0.scratch[128,200) = 0.input[128,200)",
+                               "1.scratch[128,200) = 0.scratch[128,200)", "signal 1.1", "wait 1.1",
+                               "0.output[128,200) = 0 + 0.scratch[128,200) + 0.scratch[384,456)"});
+  REQUIRE(texts(schedule, 0, 2).empty());  // no elements: nobody to wait for
+}
+
 TEST_CASE("tree on 2 ranks, step by step", "[model]") {
   const Schedule schedule = tree_all_reduce({2, 200, 1, false, kPlain});
   REQUIRE(schedule.algorithm == "tree");
@@ -141,6 +157,7 @@ TEST_CASE("builders are found by collective and name", "[model]") {
     REQUIRE(find_builder(Collective::all_gather, builder.algorithm) == nullptr);
   }
   REQUIRE(find_builder(Collective::all_reduce, "flat") != nullptr);
+  REQUIRE(find_builder(Collective::all_reduce, "flat_ll") != nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "tree") != nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "Flat") == nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "") == nullptr);
@@ -161,6 +178,47 @@ TEST_CASE("a schedule of flat", "[model]") {
     const Shape shape = any_shape().shape;
     RC_ASSERT(wait_edges(flat_all_reduce(shape)) == all_pairs(shape.ranks, shape.lanes, 2));
   });
+}
+
+TEST_CASE("a schedule of flat_ll", "[model]") {
+  test::property("moves as many bytes of flags as of a rank's words, whatever the lanes", [] {
+    const auto [shape, wire_bytes] = any_shape();
+    const auto bytes = link_bytes(flat_ll_all_reduce(shape));
+    for (int from = 0; from < shape.ranks; ++from) {
+      for (int to = 0; to < shape.ranks; ++to) {
+        const std::int64_t expected = from == to ? 0 : 2 * words(shape.count, wire_bytes);
+        RC_ASSERT(bytes[from * shape.ranks + to] == expected);
+      }
+    }
+  });
+  test::property("meets every other rank once, in the lanes that have elements", [] {
+    const Shape shape = any_shape().shape;
+    int lanes = 0;
+    while (lanes < shape.lanes && chunk_length(shape.count, lanes, shape.lanes) > 0) ++lanes;
+    RC_ASSERT(wait_edges(flat_ll_all_reduce(shape)) == all_pairs(shape.ranks, lanes, 1));
+  });
+  test::property("never reads what another rank holds", [] {
+    const Schedule schedule = flat_ll_all_reduce(any_shape().shape);
+    for (int rank = 0; rank < schedule.ranks; ++rank) {
+      for (const Step& step : schedule.lanes[rank][0]) {
+        if (const auto* copy = std::get_if<Copy>(&step)) RC_ASSERT(copy->source.rank == rank);
+        const auto* reduce = std::get_if<Reduce>(&step);
+        if (reduce == nullptr) continue;
+        for (const Slice& source : reduce->sources) RC_ASSERT(source.rank == rank);
+      }
+    }
+  });
+}
+
+TEST_CASE("what flat_ll does not allow is named", "[model]") {
+  const auto with = [](const Wire& wire) {
+    return disallowed("flat_ll", {Format::bf16, wire, Op::sum, Accumulate::f32});
+  };
+  REQUIRE(!with(kNoWire));
+  REQUIRE(!with(cast_wire(Format::e5m2)));
+  const auto error = with(block_wire(Format::e4m3fn, 32, Format::f32, ScaleRule::amax));
+  REQUIRE(error.has_value());
+  REQUIRE(error->what == "e4m3fn:b32:f32 does not go with flat_ll");
 }
 
 TEST_CASE("a schedule of tree", "[model]") {
@@ -209,7 +267,9 @@ TEST_CASE("every built schedule", "[model]") {
       RC_ASSERT(schedule.in_place == shape.in_place);
       RC_ASSERT(std::ssize(schedule.lanes) == shape.ranks);
       for (const auto& lanes : schedule.lanes) RC_ASSERT(std::ssize(lanes) == shape.lanes);
-      for (const Buffer& buffer : schedule.buffers) RC_ASSERT(buffer.elements == shape.count);
+      for (const Buffer& buffer : schedule.buffers) {
+        if (buffer.role != Role::scratch) RC_ASSERT(buffer.elements == shape.count);
+      }
       RC_ASSERT(signals_pair_up(schedule));
     }
   });

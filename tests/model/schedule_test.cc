@@ -70,6 +70,15 @@ TEST_CASE("each slice's bytes round up to whole words, and nothing takes nothing
   REQUIRE(bytes_of(Format::f32, wire, 0, 16) == 64);  // input is not
 }
 
+TEST_CASE("flags between the codes of a buffer are bytes too", "[model]") {
+  Schedule schedule = empty_schedule(2, Format::f32, cast_wire(Format::e5m2));
+  schedule.buffers[2].bytes_per_word = 48;
+  schedule.lanes[1][0] = {Copy{{1, 0, {0, 17}}, {0, 2, {0, 17}}}};  // two words of codes
+  REQUIRE(link_bytes(schedule) == Bytes{0, 0, 96, 0});
+  schedule.lanes[1][0] = {Copy{{1, 0, {0, 17}}, {0, 1, {0, 17}}}};  // five of elements
+  REQUIRE(link_bytes(schedule) == Bytes{0, 0, 80, 0});
+}
+
 TEST_CASE("wait edges count waits, in the order of ranks and lanes", "[model]") {
   Schedule schedule = empty_schedule(2, Format::f32, kNoWire);
   schedule.lanes.assign(2, std::vector<Lane>(2));

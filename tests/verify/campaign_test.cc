@@ -4,6 +4,8 @@
 
 #include "verify/campaign.h"
 
+#include <set>
+
 #include "tests/support/catch.h"
 #include "verify/plan.h"
 
@@ -22,17 +24,18 @@ class ReferenceSubject : public verify::Subject {
     return std::nullopt;
   }
   verify::Observation run(const verify::Case& c, const std::vector<reference::RankBuffers>& inputs,
-                          int interleaving) const override {
+                          const verify::Run& how) const override {
     verify::Observation seen;
     for (std::size_t call = 0; call < inputs.size(); ++call) {
       seen.outputs.push_back(reference::run(c.schedule(c.counts[call]), inputs[call]));
     }
-    if (interleaving == bad_interleaving && !seen.outputs[0][0].empty()) {
+    seen.choices = 10;
+    if (bad_interleavings.contains(how.interleaving.number) && !seen.outputs[0][0].empty()) {
       seen.outputs[0][0][0] ^= std::byte{1};
     }
     return seen;
   }
-  int bad_interleaving = -1;
+  std::set<int> bad_interleavings;
 };
 
 std::vector<verify::Case> small_cases() {
@@ -64,8 +67,55 @@ TEST_CASE("a fault in one interleaving only fails the case", "[verify]") {
   c.interleavings = 5;
   ReferenceSubject subject;
   CHECK(verify::run_case(c, subject).judgement.verdict == Verdict::ok);
-  subject.bad_interleaving = 4;
+  subject.bad_interleavings = {4};
   CHECK(verify::run_case(c, subject).judgement.verdict == Verdict::mismatch);
+}
+
+TEST_CASE("the interleavings of one case on several cores give what they give in a row",
+          "[verify]") {
+  verify::Case c = small_cases().back();
+  c.ranks = 2;
+  c.counts = {3};
+  c.interleavings = 1000;
+  for (const std::set<int>& bad : {std::set<int>{}, {0}, {127}, {128}, {999}, {900, 301, 650}}) {
+    ReferenceSubject subject;
+    subject.bad_interleavings = bad;
+    const int runs = bad.empty() ? 1000 : *bad.begin() + 1;
+    const auto alone = verify::run_case(c, subject);
+    CHECK(alone.interleavings == runs);
+    int results = 0;
+    const auto check = [&](const verify::CaseResult& result) {
+      ++results;
+      CHECK(result.interleavings == runs);
+      CHECK(result.elements == alone.elements);
+      CHECK(result.fingerprint == alone.fingerprint);
+      CHECK(result.judgement.reason == alone.judgement.reason);
+    };
+    const auto summary = verify::run_campaign({c, c}, subject, check, no_clock);
+    CHECK(results == 2);
+    CHECK(summary.interleavings == 2 * runs);
+    CHECK(summary.mismatch == (bad.empty() ? 0 : 2));
+  }
+}
+
+TEST_CASE(
+    "only the first three failures of a campaign are shrunk, and none that will not come "
+    "again",
+    "[verify]") {
+  std::vector<verify::Case> cases(6, small_cases().back());
+  for (verify::Case& c : cases) c.ranks = 2;
+  for (std::size_t i = 1; i < cases.size(); ++i) cases[i].interleavings = 2;
+  ReferenceSubject subject;
+  subject.bad_interleavings = {0};
+  std::vector<bool> shrunk;
+  const auto note = [&](const verify::CaseResult& result) {
+    shrunk.push_back(result.shrunk.has_value());
+  };
+  verify::run_campaign(cases, subject, note, no_clock);
+  // The first has one interleaving in strong memory: nothing but its values can be wrong.
+  CHECK(shrunk == std::vector<bool>{false, true, true, true, false, false});
+  subject.bad_interleavings = {1};
+  CHECK_FALSE(verify::run_case(cases[1], subject).shrunk);
 }
 
 TEST_CASE("flat and tree that differ without a wire are a mismatch", "[verify]") {

@@ -13,7 +13,7 @@ using namespace tally;
 
 const std::string kText =
     "all_reduce/tree/bf16/e4m3fn:sat/sum/f32/ranks=8/counts=1000,334,1037/misaligned/"
-    "launch=2x64w32/seed=5/interleavings=3/fault=rank_lost/input=tests/data/"
+    "launch=2x64w32/seed=5/interleavings=3/memory=gfx942/fault=rank_lost/input=tests/data/"
     "smollm2_135m_layer00_attn_out.npy";
 
 std::string replaced(const std::string& from, const std::string& to) {
@@ -38,13 +38,59 @@ TEST_CASE("a case makes the round trip through its text", "[verify]") {
     plan.counts = {*rc::gen::inRange<std::int64_t>(0, 100000)};
     plan.calls = *rc::gen::inRange(1, 6);
     plan.launch.blocks = *rc::gen::inRange(1, 305);
-    const auto all = verify::cases(plan);
+    plan.memory = *rc::gen::element(verify::MemoryKind::strong, verify::MemoryKind::gfx942);
+    auto all = verify::cases(plan);
     RC_ASSERT(bool(all));
-    const auto& c = (*all)[*rc::gen::inRange<std::size_t>(0, all->size())];
+    auto& c = (*all)[*rc::gen::inRange<std::size_t>(0, all->size())];
+    if (*rc::gen::arbitrary<bool>()) {
+      c.script.emplace();
+      std::int64_t at = -1;
+      for (const int chosen : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 99))) {
+        c.script->push_back({at += *rc::gen::inRange(1, 50), chosen});
+      }
+    }
     const auto again = verify::parse_case(c.text());
     RC_ASSERT(bool(again));
     RC_ASSERT(again->text() == c.text());
+    RC_ASSERT(again->script == c.script);
   });
+}
+
+TEST_CASE("a schedule stands before the input, and the usual one has a name", "[verify]") {
+  const std::string one = replaced("interleavings=3", "interleavings=1");
+  const auto with = [&](const std::string& schedule) {
+    std::string text = one;
+    return verify::parse_case(text.insert(text.find("/input="), "/schedule=" + schedule));
+  };
+  const auto c = with("12:3,57:1");
+  REQUIRE(c);
+  CHECK(c->script == std::vector<verify::Deviation>{{12, 3}, {57, 1}});
+  CHECK(c->text().find("/schedule=12:3,57:1/input=tests/") != std::string::npos);
+  const auto usual = with("usual");
+  REQUIRE(usual);
+  CHECK(usual->script == std::vector<verify::Deviation>{});
+  CHECK(usual->text().find("/schedule=usual/") != std::string::npos);
+  for (const char* schedule : {"", "12", "12:", ":3", "12:3,", "12:3,12:4", "57:1,12:3", "-1:3",
+                               "12:-3", "usual,12:3", "99999999999999999999:1"}) {
+    INFO(schedule);
+    CHECK_FALSE(with(schedule));
+  }
+  // Of a schedule there is one interleaving, not three.
+  CHECK_FALSE(verify::parse_case(replaced("/input=", "/schedule=12:3/input=")));
+}
+
+TEST_CASE("races are looked for in weak memory, and where interleavings are tried or given",
+          "[verify]") {
+  verify::Case c;
+  CHECK_FALSE(verify::finds_races(c));
+  c.memory = verify::MemoryKind::gfx942;
+  CHECK(verify::finds_races(c));
+  c = {};
+  c.interleavings = 2;
+  CHECK(verify::finds_races(c));
+  c = {};
+  c.script.emplace();
+  CHECK(verify::finds_races(c));
 }
 
 TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
@@ -72,6 +118,9 @@ TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
       replaced("2x64w32", "2x64w"),
       replaced("seed=5", "seed=-5"),
       replaced("interleavings=3", "interleavings=0"),
+      replaced("memory=gfx942", "gfx942"),
+      replaced("memory=gfx942", "memory=gfx950"),
+      replaced("memory=gfx942", "memory=ptx"),  // not modelled yet
       replaced("fault=rank_lost", "rank_lost"),
       replaced("smollm2", "smollm3"),
   };

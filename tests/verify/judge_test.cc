@@ -8,6 +8,7 @@
 namespace {
 
 using namespace tally;
+using verify::Detector;
 using verify::Verdict;
 
 /// A case with its reference outputs, as if a subject had produced them.
@@ -47,6 +48,7 @@ TEST_CASE("the reference's own bits are ok", "[verify]") {
   for (const char* kind : {"normal", "corner", "order_free"}) {
     const verify::Judgement judgement = Fixture(kind).judge();
     CHECK(judgement.verdict == Verdict::ok);
+    CHECK(judgement.caught_by == Detector::none);
     CHECK(judgement.wrong == 0);
     CHECK(judgement.reason.empty());
   }
@@ -105,10 +107,37 @@ TEST_CASE("a broken guard, a modified input and a hang fail a case whose values 
   broken.seen.broken = {"the guard zone behind output of rank 0 was written at byte 0"};
   CHECK(broken.judge().verdict == Verdict::mismatch);
   CHECK(broken.judge().wrong == 0);
+  CHECK(broken.judge().caught_by == Detector::bounds);
   CHECK(broken.judge().reason == broken.seen.broken[0]);
   Fixture hung("normal");
   hung.seen.hang = {"rank 0 block 0 thread 1 waits for flags of rank 0"};
   CHECK(hung.judge().verdict == Verdict::hang);
+  CHECK(hung.judge().caught_by == Detector::hang);
+}
+
+TEST_CASE("a race fails a case whose values are right, and comes first", "[verify]") {
+  Fixture f("normal");
+  f.seen.order_faults = {{"race on scratch of rank 1: ...", "codec.h:50 and codec.h:54"}};
+  CHECK(f.judge().verdict == Verdict::mismatch);
+  CHECK(f.judge().caught_by == Detector::race);
+  CHECK(f.judge().wrong == 0);
+  f.seen.outputs[0][0][0] ^= std::byte{1};
+  f.seen.order_faults.push_back(f.seen.order_faults[0]);
+  CHECK(f.judge().caught_by == Detector::race);
+  CHECK(f.judge().reason.starts_with("race on scratch of rank 1: ... (and 1 more); call 0 rank 0"));
+  // After a hang waits give up, and what follows is in no order.
+  f.seen.hang = {"rank 0 block 0 thread 1 waits for flags of rank 0"};
+  CHECK(f.judge().caught_by == Detector::hang);
+  CHECK(f.judge().reason.find("race") == std::string::npos);
+}
+
+TEST_CASE("wrong values are caught as values, before guards and differences between ranks",
+          "[verify]") {
+  Fixture f("normal");
+  f.seen.outputs[0][0][0] ^= std::byte{1};
+  f.seen.broken = {"the input of rank 0 was modified"};
+  CHECK(f.judge().caught_by == Detector::value);
+  CHECK(name(Detector::value) == "value");
 }
 
 TEST_CASE("a code is shown in hex, as fields and as a value", "[verify]") {

@@ -6,7 +6,7 @@
 
 #include "kernels/emulator/kernel_table.h"
 #include "tests/support/catch.h"
-#include "verify/campaign.h"
+#include "verify/exhibit.h"
 
 namespace {
 using namespace tally;
@@ -24,12 +24,14 @@ TEST_CASE("every planted fault is caught where its case says, and the healthy ke
       auto c = verify::parse_case(std::string(planted.case_text));
       REQUIRE(c);
       REQUIRE(c->fault == fault.name);
-      const auto caught = verify::run_case(*c, *subject);
-      INFO(caught.judgement.reason);
-      CHECK(caught.judgement.verdict == verify::Verdict::mismatch);
-      CHECK(caught.judgement.reason.find(planted.how) != std::string::npos);
+      const verify::Detection caught = verify::detect(*c, *subject);
+      INFO(caught.reason);
+      CHECK(verify::name(caught.caught_by) == verify::name(planted.caught_by));
+      CHECK(caught.reason.find(planted.how) != std::string::npos);
       c->fault.clear();
-      CHECK(verify::run_case(*c, *subject).judgement.verdict == verify::Verdict::ok);
+      const verify::Detection clean = verify::detect(*c, *subject);
+      CHECK(clean.caught_by == verify::Detector::none);
+      CHECK(clean.interleavings == c->interleavings);
     }
     CHECK(cases == 1);
   }

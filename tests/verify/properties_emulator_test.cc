@@ -40,7 +40,7 @@ test::PropertySubject emulated(const std::string& fault = "") {
     const Case c = case_of(calls, fault);
     std::vector<reference::RankBuffers> inputs;
     for (const PropertyCall& call : calls) inputs.push_back(call.inputs);
-    const Observation seen = emulator_subject()->run(c, inputs, 0);
+    const Observation seen = emulator_subject()->run(c, inputs, {});
     if (fault.empty()) RC_ASSERT(seen.hang.empty() && seen.broken.empty());
     return seen.outputs;
   };
@@ -55,11 +55,13 @@ bool has_kernel(const std::string& algorithm, const Arithmetic& arithmetic,
   return !emulator_subject()->cannot_run(c);
 }
 
-std::vector<std::string> algorithms() {
+/// Those with kernels for this wire.
+std::vector<std::string> algorithms(const model::Wire& wire) {
+  const Arithmetic a{Format::bf16, wire, model::Op::sum,
+                     wire.is_none() ? Accumulate::element : Accumulate::f32};
   std::vector<std::string> all;
   for (const model::Builder& builder : model::builders()) {
-    const Arithmetic plain{Format::bf16, model::kNoWire, model::Op::sum, Accumulate::element};
-    if (has_kernel(std::string(builder.algorithm), plain)) all.emplace_back(builder.algorithm);
+    if (has_kernel(std::string(builder.algorithm), a)) all.emplace_back(builder.algorithm);
   }
   return all;
 }
@@ -98,15 +100,18 @@ bool holds(const CollectiveProperty& property, const std::string& fault) {
 }  // namespace
 
 TEST_CASE("the kernels' all-reduce", "[verify]") {
-  const std::vector<std::string> names = algorithms();
-  const std::vector<Arithmetic> all = arithmetics(names);
-  REQUIRE(names.size() >= 2);
-  REQUIRE(all.size() >= 3);
-  for (const CollectiveProperty& property : test::collective_properties()) {
-    test::property(std::string(property.claim), [&] {
-      const auto c = test::any_property_case(names, all, 4);
-      RC_ASSERT(property.violation(emulated(), c) == "");
-    });
+  const auto blocks = model::block_wire(Format::e4m3fn, 32, Format::f32, model::ScaleRule::amax);
+  for (const model::Wire& wire : {model::kNoWire, blocks}) {
+    const std::vector<std::string> names = algorithms(wire);
+    const std::vector<Arithmetic> all = arithmetics(names);
+    REQUIRE(names.size() >= 2);
+    REQUIRE(all.size() >= 3);
+    for (const CollectiveProperty& property : test::collective_properties()) {
+      test::property(std::string(property.claim), [&] {
+        const auto c = test::any_property_case(names, all, 4);
+        RC_ASSERT(property.violation(emulated(), c) == "");
+      });
+    }
   }
 }
 

@@ -70,12 +70,38 @@ std::string moves_whole_words(const Kernel& kernel) {
   for (const Instruction& i : kernel.code) {
     if (starts_with(i, "flat_") || starts_with(i, "scratch_")) return broken(i, "not global");
   }
+  if (kernel.has_packets()) return "";
   return assembly::moves_whole_words(
       kernel, {"s_barrier", "global_load", "global_store", "global_load_dwordx4",
                "global_store_dwordx4", "global_load_dwordx2"});
 }
 
+std::string moves_whole_packets(const Kernel& kernel) {
+  if (!kernel.has_packets()) return "";
+  int loads = 0, stores = 0;
+  for (const Instruction& i : kernel.code) {
+    if (!is_memory_access(i) || !has_scope(i)) continue;
+    if (!is_system(i)) return broken(i, "not at system scope");
+    loads += i.operation == "global_load_dwordx2";
+    stores += i.operation == "global_store_dwordx2";
+    if (i.operation != "global_load_dwordx2" && i.operation != "global_store_dwordx2") {
+      return broken(i, "not 8 bytes");
+    }
+  }
+  return loads >= kPacketsOfWord && stores >= kPacketsOfWord ? "" : "no packets of a whole word";
+}
+
+std::string packets_need_no_order(const Kernel& kernel) {
+  if (!kernel.has_packets()) return "";
+  for (const Instruction& i : kernel.code) {
+    if (i.operation == "s_barrier") return broken(i, "a barrier");
+    if (i.operation == "buffer_wbl2" || i.operation == "buffer_inv") return broken(i, "a fence");
+  }
+  return "";
+}
+
 std::string releases_in_every_thread(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   const Code& code = kernel.code;
   auto barrier = code.end();
   int flags = 0;
@@ -92,6 +118,7 @@ std::string releases_in_every_thread(const Kernel& kernel) {
 }
 
 std::string stores_flags_with_release(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   int flags = 0;
   for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
     if (!is_flag_store(*i)) continue;
@@ -103,6 +130,7 @@ std::string stores_flags_with_release(const Kernel& kernel) {
 }
 
 std::string loads_flags_with_acquire(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   int flags = 0;
   for (auto i = kernel.code.begin(); i != kernel.code.end(); ++i) {
     if (!is_flag_load(*i)) continue;
@@ -123,11 +151,12 @@ std::string loads_flags_with_acquire(const Kernel& kernel) {
 
 std::string loads_no_data_as_scalars(const Kernel& kernel) {
   const std::vector<ScalarState> states = scalar_states(kernel, preloaded_registers(kernel));
-  bool acquires = false;
+  bool acquires = kernel.has_packets();
   for (std::size_t k = 0; k < kernel.code.size(); ++k) {
     const Instruction& i = kernel.code[k];
     acquires = acquires || i.operation == "buffer_inv";
-    if (!starts_with(i, "s_load") || !states[k].may_have_acquired) continue;
+    const bool may_be_stale = kernel.has_packets() || states[k].may_have_acquired;
+    if (!starts_with(i, "s_load") || !may_be_stale) continue;
     for (const int r : scalar_registers(i.operands.at(1))) {
       if (states[k].constants.count(r) == 0) return broken(i, "not an argument");
     }

@@ -10,6 +10,12 @@ namespace tally::kernels::assembly::gfx942 {
 /// Scratch is moved 16 bytes at a time (word_rule.h), and no access needs to find out where it
 /// goes.
 std::string moves_whole_words(const Kernel&);
+/// A packet is stored and loaded 8 bytes at a time, past all caches, and nothing else is.
+std::string moves_whole_packets(const Kernel&);
+/// Where there are packets nothing waits for a barrier or for caches.
+std::string packets_need_no_order(const Kernel&);
+// The next three are about flags, and hold where there are packets instead.
+
 /// Before the block barrier that a flag's store follows, each thread writes back its L2 for all
 /// the system and waits for that.
 std::string releases_in_every_thread(const Kernel&);
@@ -17,7 +23,8 @@ std::string releases_in_every_thread(const Kernel&);
 std::string stores_flags_with_release(const Kernel&);
 /// A flag is loaded past all caches; when it has come, L1 and what L2 holds of others is dropped.
 std::string loads_flags_with_acquire(const Kernel&);
-/// Behind the first acquire only arguments come through the scalar cache, which no acquire drops.
+/// Behind the first acquire only arguments come through the scalar cache, which no acquire drops;
+/// where there are packets, and no acquire, anywhere.
 std::string loads_no_data_as_scalars(const Kernel&);
 /// The hardware converts where the wire is a format that gfx942 has, and nowhere else.
 std::string converts_in_hardware_where_it_can(const Kernel&);

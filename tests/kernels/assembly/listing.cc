@@ -60,8 +60,9 @@ Kernel begin_kernel(const std::string& symbol) {
   using model::Accumulate, model::Op;
   Kernel kernel;
   kernel.name = demangle(symbol);
-  kernel.algorithm =
-      named<std::string>(kernel.name, {{"Flat", "flat"}, {"Tree", "tree"}, {"Ring", "ring"}}, "");
+  kernel.algorithm = named<std::string>(
+      kernel.name, {{"Flat", "flat"}, {"FlatLl", "flat_ll"}, {"Tree", "tree"}, {"Ring", "ring"}},
+      "");
   if (const auto id = enumerator(kernel.name, "Element<", "Format")) {
     kernel.arithmetic.element = static_cast<model::Format>(*id);
   }

@@ -26,9 +26,11 @@ struct Kernel {
   int stack_bytes = 0;
 
   // What the name says of the recipe. Of a block wire, the format alone.
-  std::string algorithm;  // flat, tree or ring
+  std::string algorithm;  // flat, flat_ll, tree or ring
   model::Arithmetic arithmetic;
 
+  /// Whether data travels with flags in it, and not in words between barriers.
+  bool has_packets() const { return algorithm == "flat_ll"; }
   bool has_blocks() const { return arithmetic.wire.is_block(); }
   /// Whether it converts to and from `format`, on the wire.
   bool carries(model::Format format) const {

@@ -87,6 +87,60 @@ struct DeviceAcquire : NvidiaGpu {
   }
 };
 
+// A packet whose data and flag may be seen apart, or by nobody else.
+struct NarrowPackets : NvidiaGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    const auto data = static_cast<std::uint32_t>(value);
+    const auto flag = static_cast<std::uint32_t>(value >> 32);
+    asm volatile("st.relaxed.sys.global.v2.u32 [%0], {%1, %2};"
+                 :
+                 : "l"(packet), "r"(data), "r"(flag)
+                 : "memory");
+  }
+};
+
+struct NarrowPacketLoads : NvidiaGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    do {
+      std::uint32_t data, flag;
+      asm volatile("ld.relaxed.sys.global.v2.u32 {%0, %1}, [%2];"
+                   : "=r"(data), "=r"(flag)
+                   : "l"(packet)
+                   : "memory");
+      seen = static_cast<std::uint64_t>(flag) << 32 | data;
+    } while (!predicate(seen));
+    return true;
+  }
+};
+
+struct DevicePackets : NvidiaGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(packet), "l"(value) : "memory");
+  }
+};
+
+struct PlainPackets : NvidiaGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    store(packet, value);
+  }
+};
+
+struct FencedPackets : NvidiaGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    fence(Release{}, System{});
+    NvidiaGpu::store_packet(packet, value, Relaxed{}, System{});
+  }
+};
+
+struct BarrierBeforePackets : NvidiaGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    block_barrier();
+    NvidiaGpu::store_packet(packet, value, Relaxed{}, System{});
+  }
+};
+
 // Saturates where the wire overflows to NaN.
 struct HardwareWhereSoftwareIsDue : NvidiaGpu {
   template <model::Format F, model::Beyond beyond>
@@ -162,6 +216,12 @@ TALLY_REJECTED(Overflowing, HardwareWhereSoftwareIsDue);
 TALLY_REJECTED(Saturating, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Fused, NvidiaGpu);
 TALLY_REJECTED(Flushing, NvidiaGpu);
+TALLY_REJECTED_IN(FlatLl, Plain, NarrowPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, NarrowPacketLoads);
+TALLY_REJECTED_IN(FlatLl, Plain, DevicePackets);
+TALLY_REJECTED_IN(FlatLl, Plain, PlainPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, FencedPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, BarrierBeforePackets);
 TALLY_REJECTED_IN(Ring, Plain, NarrowInRing);
 TALLY_REJECTED_IN(Tree, Blocks<FaithfulBlocks>, NarrowInBlocks);
 TALLY_REJECTED(Blocks<FaithfulBlocks>, NoShuffles);

@@ -88,6 +88,67 @@ struct OtherWait : AmdGpu {
 struct MissingAcquire : OtherWait<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM> {};
 struct AgentAcquire : OtherWait<__ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT> {};
 
+// A packet whose data and flag may be seen apart, or by nobody else.
+struct NarrowPackets : AmdGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    auto* halves = (GlobalPointer<std::uint32_t>)(packet);
+    for (int i = 0; i < 2; ++i) {
+      __hip_atomic_store(halves + i, static_cast<std::uint32_t>(value >> (32 * i)),
+                         __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    }
+  }
+};
+
+struct NarrowPacketLoads : AmdGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    const auto* halves = (GlobalPointer<const std::uint32_t>)(packet);
+    do {
+      const std::uint64_t low =
+          __hip_atomic_load(halves, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+      const std::uint64_t high =
+          __hip_atomic_load(halves + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+      seen = high << 32 | low;
+    } while (!predicate(seen));
+    return true;
+  }
+};
+
+template <int order, int scope>
+struct OtherPackets : AmdGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    __hip_atomic_store((GlobalPointer<std::uint64_t>)(packet), value, order, scope);
+  }
+};
+struct AgentPackets : OtherPackets<__ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT> {};
+struct ReleasedPackets : OtherPackets<__ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM> {};
+
+struct PlainPackets : AmdGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    store(packet, value);
+  }
+};
+
+struct AcquiredPackets : AmdGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    do {
+      seen = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(packet), __ATOMIC_ACQUIRE,
+                               __HIP_MEMORY_SCOPE_SYSTEM);
+    } while (!predicate(seen));
+    return true;
+  }
+};
+
+struct BarrierBeforePackets : AmdGpu {
+  TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
+    block_barrier();
+    AmdGpu::store_packet(packet, value, Relaxed{}, System{});
+  }
+};
+
 // All threads of a wave load the first one's word: through the scalar cache, once the compiler is
 // told that nothing changes it.
 struct ScalarLoads : AmdGpu {
@@ -125,6 +186,8 @@ struct FusedElement : Element<model::Format::f32> {
 /// The same, where the rule has to see it among elements' or scales' accesses.
 struct NarrowInRing : NarrowLoads {};
 struct NarrowInBlocks : NarrowLoads {};
+/// And where there is no acquire.
+struct ScalarLoadsWithPackets : ScalarLoads {};
 
 struct NoShuffles : AmdGpu {
   TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int, int) { return value; }
@@ -188,6 +251,14 @@ TALLY_REJECTED(Cast<model::Format::e4m3fn>, HardwareWhereSoftwareIsDue);
 TALLY_REJECTED(Cast<model::Format::e4m3fnuz>, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Cast<model::Format::e5m2fnuz>, SoftwareWhereHardwareIsDue);
 TALLY_REJECTED(Fused, AmdGpu);
+TALLY_REJECTED_IN(FlatLl, Plain, NarrowPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, NarrowPacketLoads);
+TALLY_REJECTED_IN(FlatLl, Plain, AgentPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, PlainPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, ReleasedPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, AcquiredPackets);
+TALLY_REJECTED_IN(FlatLl, Plain, BarrierBeforePackets);
+TALLY_REJECTED_IN(FlatLl, Plain, ScalarLoadsWithPackets);
 TALLY_REJECTED_IN(Ring, Plain, NarrowInRing);
 TALLY_REJECTED_IN(Tree, Blocks<FaithfulBlocks>, NarrowInBlocks);
 TALLY_REJECTED(Blocks<FaithfulBlocks>, NoShuffles);

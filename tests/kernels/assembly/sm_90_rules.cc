@@ -28,6 +28,8 @@ int count(const Code& code, std::string_view operation) {
 
 constexpr std::string_view kLoadFlag = "ld.acquire.sys.global.u32";
 constexpr std::string_view kStoreFlag = "st.release.sys.global.u32";
+constexpr std::string_view kLoadPacket = "ld.relaxed.sys.global.u64";
+constexpr std::string_view kStorePacket = "st.relaxed.sys.global.u64";
 
 }  // namespace
 
@@ -37,11 +39,35 @@ std::string moves_whole_words(const Kernel& kernel) {
     const bool is_global = contains(i.operation, ".global");
     if (is_access(i) && !is_global) return broken(i, "not global");
   }
+  if (kernel.has_packets()) return "";
   return assembly::moves_whole_words(
       kernel, {"bar.sync", "ld.global", "st.global", "ld.global.v4.u32", "st.global.v4.u32", ""});
 }
 
+std::string moves_whole_packets(const Kernel& kernel) {
+  if (!kernel.has_packets()) return "";
+  for (const Instruction& i : kernel.code) {
+    if (is_ordered(i) && i.operation != kLoadPacket && i.operation != kStorePacket) {
+      return broken(i, "not relaxed.sys.global.u64");
+    }
+  }
+  const bool are_there = count(kernel.code, kLoadPacket) >= kPacketsOfWord &&
+                         count(kernel.code, kStorePacket) >= kPacketsOfWord;
+  return are_there ? "" : "no packets of a whole word";
+}
+
+std::string packets_need_no_order(const Kernel& kernel) {
+  if (!kernel.has_packets()) return "";
+  for (const Instruction& i : kernel.code) {
+    for (const std::string_view order : {"bar.", "barrier", "fence", "membar"}) {
+      if (starts_with(i, order)) return broken(i, "a barrier or fence");
+    }
+  }
+  return "";
+}
+
 std::string releases_in_every_thread(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   const Code& code = kernel.code;
   auto barrier = code.end();
   int flags = 0;
@@ -63,6 +89,7 @@ std::string releases_in_every_thread(const Kernel& kernel) {
 }
 
 std::string stores_flags_with_release(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   for (const Instruction& i : kernel.code) {
     if (starts_with(i, "st.") && is_ordered(i) && i.operation != kStoreFlag) {
       return broken(i, "not st.release.sys");
@@ -72,6 +99,7 @@ std::string stores_flags_with_release(const Kernel& kernel) {
 }
 
 std::string loads_flags_with_acquire(const Kernel& kernel) {
+  if (kernel.has_packets()) return "";
   for (const Instruction& i : kernel.code) {
     if (starts_with(i, "ld.") && is_ordered(i) && i.operation != kLoadFlag) {
       return broken(i, "not ld.acquire.sys");

@@ -9,6 +9,14 @@ namespace tally::kernels::assembly::sm_90 {
 /// Scratch is moved 16 bytes at a time (word_rule.h), no access needs to find out where it goes,
 /// and none goes through the cache of read-only data (ld.global.nc), which no acquire drops.
 std::string moves_whole_words(const Kernel&);
+/// Packets are stored by st.relaxed.sys and loaded by ld.relaxed.sys, 8 bytes at a time, and
+/// nothing else has an order.
+std::string moves_whole_packets(const Kernel&);
+/// Where there are packets there is no barrier and no fence.
+std::string packets_need_no_order(const Kernel&);
+
+// The next three are about flags, and hold where there are packets instead.
+
 /// Before the block barrier that a flag's store follows, each thread fences for all the system.
 std::string releases_in_every_thread(const Kernel&);
 /// Flags are stored by st.release.sys, and by nothing weaker.

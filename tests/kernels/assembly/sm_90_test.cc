@@ -13,6 +13,8 @@ const std::string kMissing = TALLY_MISSING;
 
 constexpr NamedRule kRules[] = {
     {"moves_whole_words", sm_90::moves_whole_words},
+    {"moves_whole_packets", sm_90::moves_whole_packets},
+    {"packets_need_no_order", sm_90::packets_need_no_order},
     {"releases_in_every_thread", sm_90::releases_in_every_thread},
     {"stores_flags_with_release", sm_90::stores_flags_with_release},
     {"loads_flags_with_acquire", sm_90::loads_flags_with_acquire},
@@ -27,6 +29,12 @@ constexpr Rejected kRejected[] = {
     {"::NarrowLoads>", "moves_whole_words"},
     {"::NarrowStores>", "moves_whole_words"},
     {"::ReadOnlyLoads>", "moves_whole_words"},
+    {"::NarrowPackets>", "moves_whole_packets"},
+    {"::NarrowPacketLoads>", "moves_whole_packets"},
+    {"::DevicePackets>", "moves_whole_packets"},
+    {"::PlainPackets>", "moves_whole_packets"},
+    {"::FencedPackets>", "packets_need_no_order"},
+    {"::BarrierBeforePackets>", "packets_need_no_order"},
     {"::NoFence>", "releases_in_every_thread"},
     {"::DeviceFence>", "releases_in_every_thread"},
     {"::RelaxedFlag>", "stores_flags_with_release"},

@@ -6,6 +6,9 @@
 
 namespace tally::kernels::assembly {
 
+/// A word of codes is so many packets, which a thread stores and loads one by one.
+inline constexpr int kPacketsOfWord = 4;
+
 /// The first letters of a device's operations.
 struct Operations {
   std::string_view barrier, load, store, whole_load, whole_store;

@@ -23,7 +23,8 @@ using model::Accumulate;
 using model::Format;
 
 constexpr Format kElements[] = {Format::f32, Format::f16, Format::bf16};
-constexpr std::string_view kAlgorithms[] = {"flat", "tree", "ring"};
+constexpr std::string_view kAlgorithms[] = {"flat", "flat_ll", "tree", "ring"};
+constexpr std::string_view kTimed[] = {"flat", "tree", "ring"};
 constexpr std::int64_t kCounts[] = {0, 1, 127, 1000, 4099, 20011};
 constexpr std::int64_t kRow[] = {4099, 130, 30001};  // the calls in a row
 constexpr std::int64_t kLargest = 65536 + 5;
@@ -160,7 +161,7 @@ void time_all(const Grid& grid) {
   const model::Arithmetic none{Format::bf16, model::kNoWire, model::Op::sum, Accumulate::element};
   for (const char* name : {"none", "e4m3fn:sat", "e4m3fnuz", "e4m3fn:b128:f32", "mxfp8_e4m3"}) {
     const model::Wire wire = *model::parse_wire(name);
-    for (const std::string_view algorithm : kAlgorithms) {
+    for (const std::string_view algorithm : kTimed) {
       model::Arithmetic arithmetic = none;
       arithmetic.wire = wire;
       if (!wire.is_none()) arithmetic.accumulate = Accumulate::f32;

@@ -23,6 +23,8 @@ __global__ void __launch_bounds__(kMaxThreads)
 inline constexpr std::size_t kGuardBytes = 1024;
 inline constexpr std::byte kPoison{0xCB};
 inline constexpr std::size_t kArgumentsRoom = 512 * kMaxRanks;
+/// Bytes of codes of the longest call that packets have room for.
+inline constexpr std::size_t kLargestPacketed = 1 << 19;
 
 /// Device memory that is freed with its owner.
 class DeviceBuffer {
@@ -53,8 +55,10 @@ struct VirtualRanks::State {
           scratch(s.largest_bytes),
           flags(sizeof(std::uint32_t) * kMaxRanks * blocks),
           epochs(sizeof(std::uint32_t) * blocks),
+          packets(4 * s.grid.ranks * kLargestPacketed),
+          packet_epochs(sizeof(std::uint32_t) * blocks * s.grid.threads),
           stuck(sizeof(Stuck)) {}
-    DeviceBuffer input, output, scratch, flags, epochs, stuck;
+    DeviceBuffer input, output, scratch, flags, epochs, packets, packet_epochs, stuck;
   };
 
   State(const Grid& g, int n, std::size_t bytes)
@@ -88,7 +92,11 @@ struct VirtualRanks::State {
     for (int r = 0; r < grid.ranks; ++r) {
       a.scratch[r] = ranks[r]->scratch.template as<typename R::Codec::Packet>();
       a.flags[r] = ranks[r]->flags.template as<std::uint32_t>();
+      a.packets.of_rank[r] = ranks[r]->packets.template as<std::uint64_t>();
     }
+    a.packets.words = kLargestPacketed / sizeof(Word);
+    a.packets.epochs = ranks[rank]->packet_epochs.template as<std::uint32_t>();
+    a.packets.threads = grid.blocks * grid.threads;
     a.epochs = ranks[rank]->epochs.template as<std::uint32_t>();
     a.stuck = ranks[rank]->stuck.template as<Stuck>();
     return a;
@@ -160,6 +168,8 @@ void VirtualRanks::launch(const std::vector<Call>& calls) {
   for (int slot = 0; slot < static_cast<int>(calls.size()); ++slot) {
     TALLY_CHECK(can_launch(calls[slot].arithmetic.wire, s.grid.threads, ThisGpu::kWave),
                 "blocks of the grid cannot run the wire");
+    TALLY_CHECK(calls[slot].algorithm != FlatLl::kName || s.largest_bytes <= kLargestPacketed,
+                "the call is too long for packets");
     with_kernel(calls[slot], [&]<class R>(auto kernel) {
       const auto* arguments = s.bind_all<R>(slot, calls[slot]);
       launches.push_back([&s, blocks, arguments, kernel] {

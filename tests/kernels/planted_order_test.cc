@@ -1,0 +1,269 @@
+// Goal: each fault of order is caught wherever it is planted, by the detector that its kind calls
+// for. The caches of gfx942 show it in values and hangs too, most where strong memory hides it. The
+// healthy kernels do nothing of that.
+// Method: calls in a row, of small integers that change from call to call, in many interleavings;
+// with clocks that look for races, and without.
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "kernels/emulator/communicator.h"
+#include "tests/support/catch.h"
+
+namespace tally::test {
+namespace {
+
+using namespace kernels::emulator;
+using model::Accumulate;
+using model::Arithmetic;
+using model::Format;
+using model::Op;
+
+constexpr Arithmetic kArithmetics[] = {
+    {Format::bf16, model::kNoWire, Op::sum, Accumulate::element},
+    {Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32},
+};
+constexpr std::string_view kAlgorithms[] = {"flat", "flat_ll", "tree", "ring"};
+constexpr int kRanks = 2, kInterleavings = 100;
+constexpr Geometry kGeometry{2, 4, 64};
+using Counts = std::vector<std::int64_t>;  // of calls
+
+/// Element i of what a rank gives in a call: exact in every format, as are sums of two.
+int given(int call, int rank, std::int64_t i) {
+  return static_cast<int>((i + 3 * call + 5 * rank) % 7) + 1;
+}
+
+/// Two virtual GPUs, and calls that can be launched on them.
+class World {
+ public:
+  World(const KernelKey& key, Choices& choices, const Settings& settings, const Counts& counts)
+      : arithmetic_(key.arithmetic),
+        largest_(*std::max_element(counts.begin(), counts.end())),
+        scratch_bytes_(scratch_bytes(arithmetic_, largest_)),
+        packet_bytes_(packet_bytes(key.algorithm, arithmetic_, kRanks, largest_)),
+        memory_(kRanks, Session::room(kGeometry, scratch_bytes_, packet_bytes_) +
+                            2 * (counts.size() + 1) * Memory::room(bytes(largest_))),
+        session(memory_, kRanks, kGeometry, scratch_bytes_, packet_bytes_),
+        emulator(memory_, kRanks, choices, settings) {
+    for (const std::int64_t count : counts) {
+      const int number = static_cast<int>(calls.size());
+      Call& call = calls.emplace_back(new_call(count));
+      call.number = static_cast<std::uint32_t>(number);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        auto* input = static_cast<std::byte*>(const_cast<void*>(call.inputs[rank]));
+        for (std::int64_t i = 0; i < count; ++i) put(input, i, given(number, rank, i));
+      }
+    }
+  }
+
+  Call new_call(std::int64_t count) {
+    Call call{count, {}, {}};
+    for (int rank = 0; rank < kRanks; ++rank) {
+      call.inputs.push_back(memory_.allocate(rank, "input", bytes(count), std::byte{}).first);
+      call.outputs.push_back(memory_.allocate(rank, "output", bytes(count), std::byte{0x5A}).first);
+    }
+    return call;
+  }
+  std::size_t bytes(std::int64_t count) const {
+    return count * model::format(arithmetic_.element).bytes();
+  }
+
+  /// What running all that was launched showed, the most telling first: "hang", "race", "value".
+  std::string run() {
+    const Trace trace = emulator.run();
+    if (!trace.hang.empty()) return "hang";
+    if (!trace.races.empty() || !trace.stale_reads.empty()) return "race";
+    for (const Call& call : calls) {
+      const int number = static_cast<int>(call.number);
+      std::vector<std::byte> wanted(bytes(call.count));
+      for (std::int64_t i = 0; i < call.count; ++i) {
+        put(wanted.data(), i, given(number, 0, i) + given(number, 1, i));
+      }
+      for (const void* output : call.outputs) {
+        if (std::memcmp(output, wanted.data(), wanted.size()) != 0) return "value";
+      }
+    }
+    return "";
+  }
+
+ private:
+  void put(std::byte* elements, std::int64_t i, int value) const {
+    const std::uint32_t f32 = kernels::bits_of(static_cast<float>(value));
+    const std::uint32_t code = arithmetic_.element == Format::f32 ? f32 : f32 >> 16;
+    std::memcpy(elements + bytes(i), &code, bytes(1));
+  }
+
+  const Arithmetic arithmetic_;
+  const std::int64_t largest_;
+  const std::size_t scratch_bytes_, packet_bytes_;
+  Memory memory_;
+
+ public:
+  const Session session;
+  Emulator emulator;
+  std::vector<Call> calls;
+};
+
+std::unique_ptr<Choices> choices_of(int number) {
+  if (number % 6 == 0) return std::make_unique<RandomWalk>(number);
+  return std::make_unique<Pct>(number, number % 6, 2000);
+}
+
+/// Whether one of some interleavings of three calls, of other sizes than their neighbours, shows
+/// `what`; where that is empty, whether none shows anything.
+bool shows(const KernelKey& key, const Settings& settings, std::string_view what) {
+  for (int i = 0; i < kInterleavings; ++i) {
+    const auto choices = choices_of(i);
+    World world(key, *choices, settings, {300, 520, 300});
+    for (const Call& call : world.calls) find_kernel(key)(world.emulator, world.session, call);
+    const std::string seen = world.run();
+    if (what.empty() ? !seen.empty() : seen == what) return !what.empty();
+  }
+  return what.empty();
+}
+
+/// How a fault shows itself; empty where it does not.
+struct Expectation {
+  std::string_view fault;
+  std::string_view algorithm;    // empty: every one that it is in
+  std::string_view with_clocks;  // in gfx942's memory, where races are looked for
+  std::string_view without_clocks;
+  std::string_view strong;  // in strong memory, without clocks
+};
+
+// In a ring of two nothing is read twice, so that no L1 holds a line that an acquire would drop.
+// Packets are atomics, and no race. Agent scope does what system scope does while a GPU has several
+// L2s.
+constexpr Expectation kExpectations[] = {
+    {"missing_barrier", "flat", "race", "value", "value"},
+    {"missing_barrier", "flat_ll", "value", "value", "value"},
+    {"missing_barrier", "tree", "race", "value", "value"},
+    {"missing_barrier", "ring", "race", "value", "value"},
+    {"relaxed_flags", "", "race", "value", ""},
+    {"no_release", "", "race", "value", ""},
+    {"no_acquire", "flat", "race", "value", ""},
+    {"no_acquire", "tree", "race", "value", ""},
+    {"no_acquire", "ring", "race", "", ""},
+    {"agent_scope_flags", "", "race", "", ""},
+    {"signal_before_fence", "", "race", "value", ""},
+    {"start_without_release", "", "race", "value", ""},
+    {"leader_signals_early", "", "race", "value", "value"},
+    {"no_exit_barrier", "", "race", "value", "value"},
+    {"tail_of_another_block", "", "race", "value", "value"},
+    {"plain_poll", "", "hang", "hang", ""},
+    {"plain_flag_store", "", "hang", "hang", ""},
+    {"single_counter", "", "hang", "hang", "hang"},
+    {"flags_modulo_three", "", "race", "value", "value"},
+    {"epochs_reset", "", "hang", "hang", "hang"},
+    {"gate_on_local_alignment", "flat", "hang", "hang", "hang"},
+    {"gate_on_local_alignment", "tree", "race", "value", "value"},
+    {"ll_split_packet", "", "race", "value", ""},
+    {"ll_flag_wrap", "", "value", "value", "value"},
+    {"ll_one_buffer", "", "hang", "hang", "hang"},
+};
+
+/// Every kernel that a fault is in; every healthy one of the same kinds where it is empty.
+template <class Visit>
+void for_each_kernel(std::string_view fault, Visit visit) {
+  for (const std::string_view algorithm : kAlgorithms) {
+    for (const Arithmetic& arithmetic : kArithmetics) {
+      const KernelKey key{algorithm, arithmetic, fault};
+      if (find_kernel(key) != nullptr) visit(key);
+    }
+  }
+}
+
+/// Replays a captured call three times, or makes it three times, with changed inputs.
+std::string seen_of_graph(const KernelKey& key, Choices& choices, bool is_captured) {
+  constexpr std::int64_t kCount = 300;
+  World world(key, choices, {.memory = MemoryKind::gfx942, .finds_races = true},
+              {kCount, kCount, kCount});
+  Communicator communicator(world.emulator, world.session);
+  Call frozen = world.new_call(kCount);
+  Communicator::Graph graphs[kRanks];
+  for (int rank = 0; rank < kRanks; ++rank) {
+    communicator.begin_capture(rank);
+    communicator.all_reduce(rank, key, frozen);
+    graphs[rank] = communicator.end_capture(rank);
+  }
+  for (const Call& call : world.calls) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      auto* input = const_cast<void*>(frozen.inputs[rank]);
+      communicator.copy(rank, input, call.inputs[rank], world.bytes(kCount));
+      if (is_captured) {
+        communicator.replay(rank, graphs[rank]);
+      } else {
+        frozen.number = call.number;
+        communicator.all_reduce(rank, key, frozen);
+      }
+      communicator.copy(rank, call.outputs[rank], frozen.outputs[rank], world.bytes(kCount));
+    }
+  }
+  return world.run();
+}
+
+}  // namespace
+
+TEST_CASE("each fault of order shows itself wherever it is, as its kind does", "[kernels]") {
+  for (const Expectation& expected : kExpectations) {
+    for_each_kernel(expected.fault, [&](const KernelKey& key) {
+      if (!expected.algorithm.empty() && key.algorithm != expected.algorithm) return;
+      CAPTURE(std::string(key.fault), std::string(key.algorithm), key.arithmetic.wire.name());
+      CHECK(shows(key, {.memory = MemoryKind::gfx942, .finds_races = true}, expected.with_clocks));
+      CHECK(shows(key, {.memory = MemoryKind::gfx942}, expected.without_clocks));
+      CHECK(shows(key, {}, expected.strong));
+    });
+  }
+}
+
+TEST_CASE("every planted fault of order or flags is expected to show itself", "[kernels]") {
+  for (const PlantedFault& fault : planted_faults()) {
+    if (fault.kind != "order" && fault.kind != "flags") continue;
+    if (fault.name == "flag_in_graph") continue;  // it needs a graph: see below
+    for_each_kernel(fault.name, [&](const KernelKey& key) {
+      CAPTURE(std::string(fault.name), std::string(key.algorithm));
+      int rows = 0;
+      for (const Expectation& expected : kExpectations) {
+        const bool is_here = expected.algorithm.empty() || expected.algorithm == key.algorithm;
+        rows += expected.fault == fault.name && is_here;
+      }
+      CHECK(rows == 1);
+    });
+  }
+}
+
+TEST_CASE("healthy kernels show nothing of that", "[kernels]") {
+  for_each_kernel("", [](const KernelKey& key) {
+    CAPTURE(std::string(key.algorithm), key.arithmetic.wire.name());
+    CHECK(shows(key, {.memory = MemoryKind::gfx942, .finds_races = true}, ""));
+    CHECK(shows(key, {.memory = MemoryKind::strong, .finds_races = true}, ""));
+  });
+}
+
+TEST_CASE("flags of agent scope are not seen by peers where a GPU has one L2", "[kernels]") {
+  Settings one_l2{.memory = MemoryKind::gfx942};
+  one_l2.gfx942.xcds = 1;
+  for_each_kernel("agent_scope_flags", [&](const KernelKey& key) {
+    CHECK(shows(key, one_l2, "hang"));
+    CHECK(shows({key.algorithm, key.arithmetic, ""}, one_l2, ""));
+  });
+}
+
+TEST_CASE("a flag that is an argument is right in calls and wrong in replays", "[kernels]") {
+  for_each_kernel("flag_in_graph", [](const KernelKey& key) {
+    CAPTURE(std::string(key.algorithm), key.arithmetic.wire.name());
+    const KernelKey healthy{key.algorithm, key.arithmetic, ""};
+    std::set<std::string> in_calls, in_replays, of_healthy;
+    for (int i = 0; i < kInterleavings; ++i) {
+      in_calls.insert(seen_of_graph(key, *choices_of(i), false));
+      in_replays.insert(seen_of_graph(key, *choices_of(i), true));
+      of_healthy.insert(seen_of_graph(healthy, *choices_of(i), true));
+    }
+    CHECK(in_calls == std::set<std::string>{""});
+    CHECK(of_healthy == std::set<std::string>{""});
+    CHECK(in_replays.count("race") == 1);
+  });
+}
+
+}  // namespace tally::test

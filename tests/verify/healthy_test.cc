@@ -1,0 +1,93 @@
+// Goal: no healthy kernel is accused, in any order of its threads and under any mood of the caches.
+// Method: 100,000 interleavings under gfx942 memory with clocks, most of them of small launches,
+// where a switch anywhere matters, and some of large ones. The number is required, not hoped for.
+
+#include <chrono>
+
+#include "model/builders.h"
+#include "tests/support/catch.h"
+#include "verify/campaign.h"
+
+namespace tally::verify {
+namespace {
+
+struct Shape {
+  int ranks;
+  std::vector<std::int64_t> counts;
+  LaunchShape launch;
+  int interleavings;
+};
+
+// A call of a few elements leaves blocks without work; an empty one leaves all.
+const Shape kSmall[] = {
+    {2, {64, 9, 130}, {1, 4, 64}, 2000},
+    {2, {300, 0, 300}, {2, 4, 32}, 800},
+    {3, {200, 129, 40}, {1, 2, 64}, 800},
+};
+const Shape kLarge[] = {
+    {2, {1000, 333, 1037}, {2, 64, 64}, 60},
+    {4, {700, 2100, 1}, {2, 32, 32}, 40},
+    {8, {1500, 40, 900}, {1, 64, 64}, 20},
+};
+
+const model::Arithmetic kArithmetics[] = {
+    {model::Format::bf16, model::kNoWire, model::Op::sum, model::Accumulate::element},
+    {model::Format::f32, model::kNoWire, model::Op::max, model::Accumulate::element},
+    {model::Format::f32, model::cast_wire(model::Format::e4m3fn, model::kSaturate), model::Op::sum,
+     model::Accumulate::f32},
+    {model::Format::bf16,
+     model::block_wire(model::Format::e4m3fn, 32, model::Format::f32, model::ScaleRule::amax),
+     model::Op::avg, model::Accumulate::f32},
+};
+
+void add_cases(std::span<const Shape> shapes, std::vector<Case>& cases) {
+  for (const model::Builder& builder : model::builders()) {
+    for (const model::Arithmetic& arithmetic : kArithmetics) {
+      if (model::disallowed(builder.algorithm, arithmetic)) continue;
+      for (const Shape& shape : shapes) {
+        Case c;
+        c.algorithm = builder.algorithm;
+        c.arithmetic = arithmetic;
+        c.ranks = shape.ranks;
+        c.counts = shape.counts;
+        c.placement = all_placements()[cases.size() % all_placements().size()];
+        c.launch = shape.launch;
+        c.seed = 1 + cases.size();
+        c.interleavings = shape.interleavings;
+        c.memory = MemoryKind::gfx942;
+        cases.push_back(c);
+      }
+    }
+  }
+}
+
+Summary run(const std::vector<Case>& cases) {
+  const auto subject = emulator_subject();
+  return run_campaign(
+      cases, *subject,
+      [](const CaseResult& result) {
+        CAPTURE(result.c.text(), result.judgement.reason);
+        if (result.judgement.verdict != Verdict::ok) REQUIRE(result.judgement.reason == "");
+      },
+      [] { return 0.0; });
+}
+
+}  // namespace
+
+TEST_CASE("healthy kernels pass 100,000 interleavings of small launches", "[verify][slow]") {
+  std::vector<Case> cases;
+  while (cases.size() * 1200 < 100'000) add_cases(kSmall, cases);
+  const Summary summary = run(cases);
+  REQUIRE(summary.ok == static_cast<std::int64_t>(cases.size()));
+  REQUIRE(summary.interleavings >= 100'000);
+}
+
+TEST_CASE("healthy kernels pass thousands of interleavings of large launches", "[verify][slow]") {
+  std::vector<Case> cases;
+  add_cases(kLarge, cases);
+  const Summary summary = run(cases);
+  REQUIRE(summary.ok == static_cast<std::int64_t>(cases.size()));
+  REQUIRE(summary.interleavings >= 1200);
+}
+
+}  // namespace tally::verify

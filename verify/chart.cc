@@ -1,0 +1,376 @@
+#include "verify/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#include "verify/order_fault.h"
+
+namespace tally::verify {
+namespace {
+
+using kernels::emulator::Access;
+using kernels::emulator::AccessKind;
+using kernels::emulator::Event;
+using kernels::emulator::Memory;
+using kernels::emulator::Order;
+using kernels::emulator::Race;
+using kernels::emulator::RacingAccess;
+using kernels::emulator::Scope;
+using kernels::emulator::ThreadId;
+using kernels::emulator::Trace;
+
+constexpr std::size_t kNowhere = ~std::size_t{0};
+constexpr std::size_t kMostColumns = 4, kMostThreads = 12;
+
+/// What a thread does that is no event of the log.
+struct LastWords {
+  ThreadId thread;
+  std::string mark, text;
+};
+
+/// What the chart is about: events of the log, and what to say about them.
+struct Story {
+  std::vector<ThreadId> threads;
+  std::size_t end = 0;                                     // of the events that matter
+  std::vector<std::pair<std::size_t, std::string>> marks;  // event, "1>"
+  const std::byte* focus = nullptr;                        // the byte in question
+  std::vector<LastWords> last_words;
+  std::vector<std::string> places;  // and as Memory describes them
+  std::string moral;
+};
+
+bool same(const ThreadId& a, const ThreadId& b) {
+  return a.rank == b.rank && a.block == b.block && a.thread == b.thread;
+}
+
+bool touches(const Event& event, const void* address) {
+  const auto* first = static_cast<const std::byte*>(event.access.address);
+  return first != nullptr && first <= address && address < first + event.access.bytes;
+}
+
+void add_thread(Story& story, const ThreadId& id) {
+  const auto is_it = [&](const ThreadId& other) { return same(id, other); };
+  if (std::none_of(story.threads.begin(), story.threads.end(), is_it)) story.threads.push_back(id);
+}
+
+bool is_access_of(const Event& event, const RacingAccess& access, const void* address) {
+  const bool can_be = event.what == Event::What::access || event.what == Event::What::wait;
+  return can_be && same(event.thread, access.thread) && event.access.kind == access.kind &&
+         event.access.site.line() == access.site.line() &&
+         source_line(event.access.site) == source_line(access.site) && touches(event, address);
+}
+
+/// The last event before `end` that is the access; kNowhere where there is none.
+std::size_t find_back(const Trace& trace, std::size_t end, const RacingAccess& access,
+                      const void* address) {
+  for (std::size_t i = end; i-- > 0;) {
+    if (is_access_of(trace.log[i], access, address)) return i;
+  }
+  return kNowhere;
+}
+
+/// Of the race that is the log's `number`-th.
+Story story_of(const Trace& trace, const Memory& memory, std::size_t number) {
+  const Race& race = trace.races[number];
+  Story story;
+  add_thread(story, race.first.thread);
+  add_thread(story, race.second.thread);
+  story.focus = static_cast<const std::byte*>(race.address);
+  for (std::size_t found = 0; found <= number && story.end < trace.log.size(); ++story.end) {
+    found += trace.log[story.end].what == Event::What::race;
+  }
+  const std::size_t first = find_back(trace, story.end - 1, race.first, race.address);
+  if (first != kNowhere) story.marks.push_back({first, "1>"});
+  if (story.end > 1) story.marks.push_back({story.end - 2, "2>"});
+  constexpr std::string_view kWhy[] = {
+      "nothing orders 1 before 2",
+      "both are atomic, but one's scope leaves the other out",
+      "both are atomic, but not of the same bytes",
+  };
+  story.moral = fmt::format("1 and 2 touch {}; {}", memory.describe(race.address),
+                            kWhy[static_cast<std::size_t>(race.kind)]);
+  return story;
+}
+
+Story story_of(const Trace& trace, const Memory& memory,
+               const kernels::emulator::StaleRead& stale) {
+  Story story;
+  story.focus = static_cast<const std::byte*>(stale.address);
+  story.end = trace.log.size();
+  const std::size_t read = find_back(trace, trace.log.size(), stale.read, stale.address);
+  if (read != kNowhere) {
+    story.end = read + 1;
+    for (std::size_t i = read; i-- > 0 && story.marks.empty();) {
+      const Event& event = trace.log[i];
+      if (!event.access.writes() || !touches(event, stale.address)) continue;
+      add_thread(story, event.thread);
+      story.marks.push_back({i, "1>"});
+    }
+    story.marks.push_back({read, "2>"});
+  }
+  add_thread(story, stale.read.thread);
+  story.moral = fmt::format("1 is ordered before 2, which sees something older in {}",
+                            memory.describe(stale.address));
+  return story;
+}
+
+/// What stands between two parts of a sentence; "" where they are not there.
+std::string between(const std::string& sentence, std::string_view before, std::string_view behind) {
+  const std::size_t at = sentence.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + before.size();
+  return sentence.substr(first, sentence.find(behind, first) - first);
+}
+
+/// The threads that a sentence names.
+std::vector<ThreadId> threads_in(const std::string& sentence) {
+  std::vector<ThreadId> ids;
+  for (std::size_t at = sentence.find("rank "); at != std::string::npos;
+       at = sentence.find("rank ", at + 1)) {
+    ThreadId id;
+    if (std::sscanf(sentence.c_str() + at, "rank %d block %d thread %d", &id.rank, &id.block,
+                    &id.thread) == 3) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+Story story_of_hang(const Trace& trace) {
+  Story story;
+  while (story.end < trace.log.size() && trace.log[story.end].what != Event::What::hang) {
+    ++story.end;
+  }
+  std::size_t told = 0;
+  for (const std::string& sentence : trace.hang) {
+    const auto named = threads_in(sentence);
+    const std::size_t verb = sentence.find(" waits ");
+    if (named.empty() || verb == std::string::npos) continue;
+    if (story.threads.size() >= kMostThreads) break;
+    for (const ThreadId& id : named) add_thread(story, id);
+    story.places.push_back(between(sentence, " waits for ", " to reach "));
+    const std::size_t part = sentence.find("; ");
+    story.last_words.push_back({named[0], "X>", sentence.substr(verb + 1, part - verb - 1)});
+    if (part != std::string::npos) {
+      story.last_words.push_back({named[0], "", "  " + sentence.substr(part + 2)});
+    }
+    ++told;
+  }
+  story.moral = "nobody can go on";
+  if (told < trace.hang.size()) {
+    story.moral += fmt::format("; {} more threads wait", trace.hang.size() - told);
+  }
+  return story;
+}
+
+std::string order_name(const Access& access) {
+  constexpr std::string_view kOrders[] = {"",        "nontemporal", "relaxed", "acquire",
+                                          "release", "acq_rel",     "seq_cst"};
+  constexpr std::string_view kScopes[] = {"wavefront", "workgroup", "agent", "system"};
+  std::string text(kOrders[static_cast<std::size_t>(access.order)]);
+  if (is_atomic(access.order)) {
+    text += fmt::format(" {}", kScopes[static_cast<std::size_t>(access.scope)]);
+  }
+  return text;
+}
+
+/// Of long values the beginning, of packets both words; flags, and what may be a count, as numbers.
+std::string value_of(const Event& event) {
+  const auto word = static_cast<std::uint32_t>(event.value);
+  const bool is_atomic = kernels::emulator::is_atomic(event.access.order);
+  if (event.access.bytes == 8 && is_atomic) {
+    return fmt::format("0x{:x}'{:08x}", event.value >> 32, word);
+  }
+  if (event.access.bytes > 4) return fmt::format("0x{:08x}..", word);
+  const bool is_count = event.access.bytes == 4 && word < 10'000;
+  if (is_count || is_atomic) return fmt::format("{}", word);
+  return fmt::format("0x{:0{}x}", word, 2 * event.access.bytes);
+}
+
+std::string place_of(const Memory& memory, const void* address) {
+  std::string text = memory.describe(address);
+  const std::string_view byte = ", byte ";
+  if (const std::size_t at = text.find(byte); at != std::string::npos) {
+    text.replace(at, byte.size(), " +");
+  }
+  return text;
+}
+
+std::string words(const Event& event, const Memory& memory) {
+  const Access& access = event.access;
+  std::string what, place;
+  switch (event.what) {
+    case Event::What::access:
+    case Event::What::wait: {
+      constexpr std::string_view kVerbs[] = {"load", "store", "update"};
+      what = fmt::format(
+          "{} {} {}",
+          event.what == Event::What::wait ? "wait" : kVerbs[static_cast<std::size_t>(access.kind)],
+          access.bytes, order_name(access));
+      place = fmt::format("{:<23} = {}", place_of(memory, access.address), value_of(event));
+      break;
+    }
+    case Event::What::fence:
+      what = "fence " + order_name(access);
+      break;
+    case Event::What::block_barrier:
+      what = "block barrier";
+      break;
+    case Event::What::race:
+    case Event::What::hang:
+      return "";
+  }
+  return fmt::format("{:<22} {:<38} {}", what, place, source_line(access.site));
+}
+
+/// Lays out rows of one thread each.
+class Rows {
+ public:
+  explicit Rows(const std::vector<ThreadId>& threads)
+      : threads_(threads), has_columns_(threads.size() <= kMostColumns) {}
+
+  std::string header() const {
+    if (!has_columns_) return "";
+    std::string ranks, blocks, numbers;
+    for (const ThreadId& id : threads_) {
+      ranks += fmt::format("{:<5}", id.rank);
+      blocks += fmt::format("{:<5}", id.block);
+      numbers += fmt::format("{:<5}", id.thread);
+    }
+    return trimmed("     rank  " + ranks) + trimmed("     block " + blocks) +
+           trimmed("    thread " + numbers);
+  }
+
+  void add(std::size_t thread, const std::string& step, const std::string& mark,
+           const std::string& text) {
+    rows_.push_back(trimmed(fmt::format("{:>6} {:<3} {}{}", step, mark, place(thread), text)));
+    is_marked_.push_back(!mark.empty());
+    last_ = thread;
+  }
+
+  /// The last rows, and the marked ones.
+  std::string text() const {
+    constexpr std::size_t kMost = 60;
+    const std::size_t cut = rows_.size() > kMost ? rows_.size() - kMost : 0;
+    std::string text;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (i >= cut || is_marked_[i]) text += rows_[i];
+      if (cut > 0 && i == 0) text += fmt::format("           ({} rows are left out)\n", cut);
+    }
+    return text;
+  }
+
+ private:
+  /// The lifelines, with an arrow from the thread that ran before; or the thread's name.
+  std::string place(std::size_t thread) const {
+    if (!has_columns_) {
+      const ThreadId& id = threads_[thread];
+      return fmt::format("{:<14} ", fmt::format("r{} b{} t{}", id.rank, id.block, id.thread));
+    }
+    std::string lines;
+    for (std::size_t i = 0; i < threads_.size(); ++i) lines += i == thread ? "*    " : "|    ";
+    if (last_ != kNowhere && last_ != thread) {
+      const std::size_t low = 5 * std::min(last_, thread), high = 5 * std::max(last_, thread);
+      std::fill(lines.begin() + static_cast<std::ptrdiff_t>(low) + 1,
+                lines.begin() + static_cast<std::ptrdiff_t>(high), '-');
+      lines[last_ < thread ? high - 1 : low + 1] = last_ < thread ? '>' : '<';
+    }
+    return lines;
+  }
+  static std::string trimmed(std::string row) {
+    row.erase(row.find_last_not_of(' ') + 1);
+    return row + "\n";
+  }
+
+  const std::vector<ThreadId>& threads_;
+  const bool has_columns_;
+  std::size_t last_ = kNowhere;
+  std::vector<std::string> rows_;
+  std::vector<bool> is_marked_;
+};
+
+/// Whether an event is told, or only counted: what touches the bytes in question, and all that may
+/// order something. A packet orders nothing, for it is its own flag.
+bool matters(const Story& story, const Event& event, const Memory& memory) {
+  constexpr std::uint32_t kFlagBytes = 4;
+  const Access& access = event.access;
+  if (access.address == nullptr) return true;
+  if (is_atomic(access.order) && access.bytes <= kFlagBytes) return true;
+  if (event.what == Event::What::wait && access.bytes <= kFlagBytes) return true;
+  if (touches(event, story.focus)) return true;
+  return std::find(story.places.begin(), story.places.end(), memory.describe(access.address)) !=
+         story.places.end();
+}
+
+std::string mark_of(const Story& story, std::size_t event) {
+  for (const auto& [at, mark] : story.marks) {
+    if (at == event) return mark;
+  }
+  return "";
+}
+
+std::string tell(Story story, const Trace& trace, const Memory& memory) {
+  std::sort(story.threads.begin(), story.threads.end(), [](const ThreadId& a, const ThreadId& b) {
+    return std::tie(a.rank, a.block, a.thread) < std::tie(b.rank, b.block, b.thread);
+  });
+  Rows rows(story.threads);
+  const auto column = [&](const ThreadId& id) {
+    const auto found = std::find_if(story.threads.begin(), story.threads.end(),
+                                    [&](const ThreadId& other) { return same(id, other); });
+    return static_cast<std::size_t>(found - story.threads.begin());
+  };
+  const auto add = [&](std::size_t event) {
+    rows.add(column(trace.log[event].thread), std::to_string(event), mark_of(story, event),
+             words(trace.log[event], memory));
+  };
+  std::vector<std::size_t> skipped;  // of one thread
+  const auto tell_skipped = [&] {
+    constexpr std::size_t kShort = 2;
+    if (skipped.size() > kShort) {
+      rows.add(column(trace.log[skipped[0]].thread), "", "",
+               fmt::format("... {} accesses", skipped.size()));
+    } else {
+      for (const std::size_t event : skipped) add(event);
+    }
+    skipped.clear();
+  };
+  for (std::size_t i = 0; i < story.end; ++i) {
+    const Event& event = trace.log[i];
+    if (event.what == Event::What::race) continue;
+    if (column(event.thread) == story.threads.size()) continue;
+    if (!skipped.empty() && !same(event.thread, trace.log[skipped[0]].thread)) tell_skipped();
+    if (matters(story, event, memory)) {
+      tell_skipped();
+      add(i);
+    } else {
+      skipped.push_back(i);
+    }
+  }
+  tell_skipped();
+  for (const auto& [id, mark, text] : story.last_words) rows.add(column(id), "", mark, text);
+  return rows.header() + rows.text() + "           " + story.moral + "\n";
+}
+
+}  // namespace
+
+std::string draw_chart(const Trace& trace, const Memory& memory, const std::string& lines) {
+  if (!trace.hang.empty()) return tell(story_of_hang(trace), trace, memory);
+  for (const bool any : {false, true}) {
+    for (std::size_t i = 0; i < trace.races.size(); ++i) {
+      if (any || lines_of(trace.races[i]) == lines) {
+        return tell(story_of(trace, memory, i), trace, memory);
+      }
+    }
+    for (const auto& stale : trace.stale_reads) {
+      if (any || lines_of(stale) == lines) {
+        return tell(story_of(trace, memory, stale), trace, memory);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace tally::verify

@@ -1,0 +1,71 @@
+#include "verify/exhibit.h"
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "verify/trial.h"
+
+namespace tally::verify {
+namespace {
+
+ExhibitResult::Verdict verdict_of(const Exhibit& exhibit, const Detection& detection) {
+  const bool is_caught = detection.caught_by != Detector::none;
+  if (exhibit.kind == kHealthy) {
+    return is_caught ? ExhibitResult::Verdict::accused : ExhibitResult::Verdict::clean;
+  }
+  if (is_caught) return ExhibitResult::Verdict::caught;
+  return exhibit.proof.empty() ? ExhibitResult::Verdict::missed : ExhibitResult::Verdict::redundant;
+}
+
+}  // namespace
+
+std::string_view name(ExhibitResult::Verdict verdict) {
+  constexpr std::string_view kNames[] = {"caught", "missed", "clean", "accused", "redundant"};
+  return kNames[static_cast<int>(verdict)];
+}
+
+Detection detect(const Case& c, const Subject& subject) {
+  Detection found;
+  if (const auto why = subject.cannot_run(c)) {
+    found.reason = *why;
+    return found;
+  }
+  Trial(c, subject).search(0, c.interleavings, [&](int, const Trial::Outcome& outcome) {
+    ++found.interleavings;
+    found.caught_by = outcome.judgement.caught_by;
+    found.reason = outcome.judgement.reason;
+    return outcome.fails();
+  });
+  return found;
+}
+
+void show(const std::vector<Exhibit>& exhibits,
+          const std::function<void(const ExhibitResult&)>& on_result) {
+  std::mutex mutex;
+  std::size_t next = 0, emitted = 0;
+  std::map<std::size_t, ExhibitResult> waiting;  // finished, but an earlier one is not
+  const auto work = [&] {
+    std::unique_lock lock(mutex);
+    while (next < exhibits.size()) {
+      const std::size_t number = next++;
+      lock.unlock();
+      ExhibitResult result;
+      result.exhibit = &exhibits[number];
+      result.detection = exhibits[number].search();
+      result.verdict = verdict_of(exhibits[number], result.detection);
+      lock.lock();
+      waiting.emplace(number, std::move(result));
+      for (auto first = waiting.begin(); first != waiting.end() && first->first == emitted;
+           first = waiting.erase(first), ++emitted) {
+        on_result(first->second);
+      }
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) {
+    workers.emplace_back(work);
+  }
+}
+
+}  // namespace tally::verify

@@ -1,0 +1,107 @@
+#include "verify/museum.h"
+
+#include <algorithm>
+
+#include "kernels/emulator/litmus_kernels.h"
+#include "model/builders.h"
+#include "model/check.h"
+#include "verify/mutants.h"
+#include "verify/order_fault.h"
+#include "verify/planted_cases.h"
+
+namespace tally::verify {
+namespace {
+
+using namespace kernels::emulator;
+
+constexpr int kHealthyInterleavings = 500;
+constexpr int kLitmusInterleavings = 300;
+
+/// A kernel without a fault, in three calls of different sizes.
+Exhibit healthy(std::string_view algorithm, const model::Wire& wire) {
+  Case c;
+  c.algorithm = algorithm;
+  const bool is_plain = wire.is_none();
+  c.arithmetic = {model::Format::bf16, wire, model::Op::sum,
+                  is_plain ? model::Accumulate::element : model::Accumulate::f32};
+  c.ranks = 2;
+  c.counts = {300, 520, 300};
+  c.launch = {2, 4, 64};
+  c.memory = MemoryKind::gfx942;
+  c.interleavings = kHealthyInterleavings;
+  std::string name = c.algorithm + ' ' + wire.name();
+  return {std::move(name), "", std::string(kHealthy), "",
+          [c] { return detect(c, *emulator_subject()); }};
+}
+
+void add_healthy(std::vector<Exhibit>& all) {
+  const model::Wire wires[] = {
+      model::kNoWire, model::cast_wire(model::Format::e4m3fnuz),
+      model::block_wire(model::Format::e4m3fn, 32, model::Format::f32, model::ScaleRule::amax)};
+  for (const model::Builder& builder : model::builders()) {
+    for (const model::Wire& wire : wires) {
+      const model::Arithmetic arithmetic{
+          model::Format::bf16, wire, model::Op::sum,
+          wire.is_none() ? model::Accumulate::element : model::Accumulate::f32};
+      if (!model::disallowed(builder.algorithm, arithmetic)) {
+        all.push_back(healthy(builder.algorithm, wire));
+      }
+    }
+  }
+}
+
+Exhibit planted(const PlantedCase& one) {
+  const auto faults = planted_faults();
+  const auto fault = std::find_if(faults.begin(), faults.end(),
+                                  [&](const PlantedFault& f) { return f.name == one.fault; });
+  TALLY_CHECK(fault != faults.end(), "a case plants a fault that is not in the catalogue");
+  const auto c = parse_case(std::string(one.case_text));
+  TALLY_CHECK(static_cast<bool>(c), "a planted case is a case");
+  return {std::string(one.fault), std::string(fault->report), std::string(fault->kind), "",
+          [c = *c] { return detect(c, *emulator_subject()); }};
+}
+
+/// What a litmus kernel did wrong, first of all in the order of the exact judge.
+Detector detector_of(const LitmusOutcome& outcome) {
+  if (!outcome.trace.hang.empty()) return Detector::hang;
+  if (!outcome.races.empty()) return Detector::race;
+  if (!outcome.wrong.empty()) return Detector::value;
+  return outcome.trace.out_of_bounds.empty() ? Detector::none : Detector::bounds;
+}
+
+Detection search(const LitmusKernel& kernel, Form form) {
+  Detection found;
+  const Settings settings{.memory = MemoryKind::gfx942, .finds_races = true};
+  while (found.interleavings < kLitmusInterleavings && found.caught_by == Detector::none) {
+    RandomWalk choices(static_cast<std::uint64_t>(++found.interleavings));
+    const LitmusOutcome outcome = kernel.run(form, choices, settings);
+    found.caught_by = detector_of(outcome);
+    found.reason = !outcome.trace.hang.empty() ? outcome.trace.hang[0]
+                   : !outcome.races.empty()    ? outcome.races[0]
+                                               : outcome.wrong;
+  }
+  return found;
+}
+
+void add_litmus(std::vector<Exhibit>& all) {
+  for (const LitmusKernel& kernel : litmus_kernels()) {
+    const PlantedFault& fault = kernel.fault;
+    all.push_back({std::string(fault.name), std::string(fault.report), std::string(fault.kind), "",
+                   [&kernel] { return search(kernel, Form::faulty); }});
+    all.push_back({std::string(fault.name) + " repaired", "", std::string(kHealthy), "",
+                   [&kernel] { return search(kernel, Form::healthy); }});
+  }
+}
+
+}  // namespace
+
+std::vector<Exhibit> museum() {
+  std::vector<Exhibit> all;
+  add_healthy(all);
+  for (const PlantedCase& one : planted_cases()) all.push_back(planted(one));
+  add_litmus(all);
+  for (Exhibit& mutant : mutant_exhibits()) all.push_back(std::move(mutant));
+  return all;
+}
+
+}  // namespace tally::verify
