@@ -47,7 +47,7 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--placement", typed.placement, "list: out_of_place, in_place, misaligned");
   app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
   app.add_flag("--graph", typed.graph,
-               "capture each call once and replay it with other inputs, instead of calls in a row");
+               "capture one call and replay it with other inputs, instead of calls in a row");
   app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
   app.add_option("--seed", typed.seed, "one seed for all that is random (1)");
@@ -63,6 +63,27 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--json", options.json, "JSON lines to a file, - for standard output");
   app.add_option("--csv", options.csv, "CSV to a file, - for standard output");
   app.add_option("--junit", options.junit, "JUnit XML to a file, - for standard output");
+}
+
+/// A replay is the whole case: what else is typed would be ignored. An empty one, or an empty
+/// fault, is a shell variable that was not set.
+std::optional<Error> check_replay(const CLI::App& app) {
+  for (const char* flag : {"--replay", "--plant"}) {
+    const CLI::Option* option = app.get_option(flag);
+    if (option->count() > 0 && option->as<std::string>().empty()) {
+      return Error{flag, "is empty", "leave it out, or give it a value"};
+    }
+  }
+  if (app.count("--replay") == 0) return std::nullopt;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    const bool goes_along = name == "replay" || name == "subject" || name == "json" ||
+                            name == "csv" || name == "junit" || name == "help";
+    if (option->count() == 0 || goes_along) continue;
+    return Error{"--replay", "is a whole case, and takes no --" + name,
+                 "change it in the case's text"};
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> read_sizes(const Typed& typed, Plan& plan) {
@@ -207,6 +228,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (auto error = parse_arguments(app, arguments, options.help)) return *error;
   if (options.help) return options;
   if (auto error = check_outputs({options.json, options.csv, options.junit})) return *error;
+  if (auto error = check_replay(app)) return *error;
   if (!typed.replay.empty()) {
     const auto c = verify::parse_case(typed.replay);
     if (!c) return c.error();

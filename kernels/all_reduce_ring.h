@@ -71,7 +71,8 @@ TALLY_DEVICE void all_reduce_ring(Gpu& gpu, const typename R::Arguments& a) {
     pass_on<R>(gpu, a, below(hop), next);
     if (hop < a.ranks - 1) barrier.hop(next, previous);
   }
-  if (a.ranks > 1) barrier.leave(next);
+  if (a.ranks == 1) return;  // it met nobody, and has no epoch to leave
+  barrier.leave(next);
   barrier.finish();
 }
 

@@ -135,6 +135,10 @@ CaseResult run_chunk(const Case& c, const Subject& subject, int first, int end) 
     result.judgement = outcome.judgement;
     result.fingerprint = fingerprint(c, outcome.seen.outputs);
     ++result.interleavings;
+    if (!outcome.fails() && c.script && outcome.seen.script != *c.script) {
+      result.judgement.verdict = Verdict::skipped;
+      result.judgement.reason = "the schedule has choices that this build does not make";
+    }
     return outcome.fails();
   });
   result.elements = result.interleavings * trial.elements();

@@ -26,8 +26,11 @@ struct Summary {
   /// Built-in inputs other than corner of whose outputs less than 90 % were finite and not zero.
   std::vector<std::string> idle_inputs;
 
-  /// 0: everything held; 1: something did not, or an input tested nothing.
-  int exit_status() const { return mismatch + hang > 0 || !idle_inputs.empty() ? 1 : 0; }
+  /// 0: everything held; 1: something did not, or an input tested nothing; 3: all was skipped.
+  int exit_status() const {
+    if (mismatch + hang > 0 || !idle_inputs.empty()) return 1;
+    return cases > 0 && skipped == cases ? 3 : 0;
+  }
 };
 
 /// Runs one case: its interleavings in order until one fails, which is then shrunk where

@@ -1,8 +1,10 @@
 #include "verify/case.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
+#include "kernels/emulator/kernel_table.h"
 #include "model/suggestion.h"
 #include "verify/names.h"
 
@@ -87,8 +89,12 @@ std::optional<Error> parse_how(const std::vector<std::string>& fields, Case& c) 
   c.memory = *memory;
   const auto fault = value_of("fault=", fields[13]);
   if (!fault) return bad_field(fields[13], "fault=NAME");
-  if (*fault != "none") c.fault = *fault;
-  return std::nullopt;
+  if (*fault == "none") return std::nullopt;
+  c.fault = *fault;
+  std::vector<std::string> known;
+  for (const auto& one : kernels::emulator::planted_faults()) known.emplace_back(one.name);
+  if (std::find(known.begin(), known.end(), c.fault) != known.end()) return std::nullopt;
+  return Error{"--replay", "unknown fault '" + c.fault + "'", model::suggestion(c.fault, known)};
 }
 
 }  // namespace

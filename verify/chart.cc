@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "verify/chart_story.h"
 #include "verify/order_fault.h"
 
 namespace tally::verify {
@@ -23,148 +24,6 @@ using kernels::emulator::ThreadId;
 using kernels::emulator::Trace;
 
 constexpr std::size_t kNowhere = ~std::size_t{0};
-constexpr std::size_t kMostColumns = 4, kMostThreads = 12;
-
-/// What a thread does that is no event of the log.
-struct LastWords {
-  ThreadId thread;
-  std::string mark, text;
-};
-
-/// What the chart is about: events of the log, and what to say about them.
-struct Story {
-  std::vector<ThreadId> threads;
-  std::size_t end = 0;                                     // of the events that matter
-  std::vector<std::pair<std::size_t, std::string>> marks;  // event, "1>"
-  const std::byte* focus = nullptr;                        // the byte in question
-  std::vector<LastWords> last_words;
-  std::vector<std::string> places;  // and as Memory describes them
-  std::string moral;
-};
-
-bool same(const ThreadId& a, const ThreadId& b) {
-  return a.rank == b.rank && a.block == b.block && a.thread == b.thread;
-}
-
-bool touches(const Event& event, const void* address) {
-  const auto* first = static_cast<const std::byte*>(event.access.address);
-  return first != nullptr && first <= address && address < first + event.access.bytes;
-}
-
-void add_thread(Story& story, const ThreadId& id) {
-  const auto is_it = [&](const ThreadId& other) { return same(id, other); };
-  if (std::none_of(story.threads.begin(), story.threads.end(), is_it)) story.threads.push_back(id);
-}
-
-bool is_access_of(const Event& event, const RacingAccess& access, const void* address) {
-  const bool can_be = event.what == Event::What::access || event.what == Event::What::wait;
-  return can_be && same(event.thread, access.thread) && event.access.kind == access.kind &&
-         event.access.site.line() == access.site.line() &&
-         source_line(event.access.site) == source_line(access.site) && touches(event, address);
-}
-
-/// The last event before `end` that is the access; kNowhere where there is none.
-std::size_t find_back(const Trace& trace, std::size_t end, const RacingAccess& access,
-                      const void* address) {
-  for (std::size_t i = end; i-- > 0;) {
-    if (is_access_of(trace.log[i], access, address)) return i;
-  }
-  return kNowhere;
-}
-
-/// Of the race that is the log's `number`-th.
-Story story_of(const Trace& trace, const Memory& memory, std::size_t number) {
-  const Race& race = trace.races[number];
-  Story story;
-  add_thread(story, race.first.thread);
-  add_thread(story, race.second.thread);
-  story.focus = static_cast<const std::byte*>(race.address);
-  for (std::size_t found = 0; found <= number && story.end < trace.log.size(); ++story.end) {
-    found += trace.log[story.end].what == Event::What::race;
-  }
-  const std::size_t first = find_back(trace, story.end - 1, race.first, race.address);
-  if (first != kNowhere) story.marks.push_back({first, "1>"});
-  if (story.end > 1) story.marks.push_back({story.end - 2, "2>"});
-  constexpr std::string_view kWhy[] = {
-      "nothing orders 1 before 2",
-      "both are atomic, but one's scope leaves the other out",
-      "both are atomic, but not of the same bytes",
-  };
-  story.moral = fmt::format("1 and 2 touch {}; {}", memory.describe(race.address),
-                            kWhy[static_cast<std::size_t>(race.kind)]);
-  return story;
-}
-
-Story story_of(const Trace& trace, const Memory& memory,
-               const kernels::emulator::StaleRead& stale) {
-  Story story;
-  story.focus = static_cast<const std::byte*>(stale.address);
-  story.end = trace.log.size();
-  const std::size_t read = find_back(trace, trace.log.size(), stale.read, stale.address);
-  if (read != kNowhere) {
-    story.end = read + 1;
-    for (std::size_t i = read; i-- > 0 && story.marks.empty();) {
-      const Event& event = trace.log[i];
-      if (!event.access.writes() || !touches(event, stale.address)) continue;
-      add_thread(story, event.thread);
-      story.marks.push_back({i, "1>"});
-    }
-    story.marks.push_back({read, "2>"});
-  }
-  add_thread(story, stale.read.thread);
-  story.moral = fmt::format("1 is ordered before 2, which sees something older in {}",
-                            memory.describe(stale.address));
-  return story;
-}
-
-/// What stands between two parts of a sentence; "" where they are not there.
-std::string between(const std::string& sentence, std::string_view before, std::string_view behind) {
-  const std::size_t at = sentence.find(before);
-  if (at == std::string::npos) return "";
-  const std::size_t first = at + before.size();
-  return sentence.substr(first, sentence.find(behind, first) - first);
-}
-
-/// The threads that a sentence names.
-std::vector<ThreadId> threads_in(const std::string& sentence) {
-  std::vector<ThreadId> ids;
-  for (std::size_t at = sentence.find("rank "); at != std::string::npos;
-       at = sentence.find("rank ", at + 1)) {
-    ThreadId id;
-    if (std::sscanf(sentence.c_str() + at, "rank %d block %d thread %d", &id.rank, &id.block,
-                    &id.thread) == 3) {
-      ids.push_back(id);
-    }
-  }
-  return ids;
-}
-
-Story story_of_hang(const Trace& trace) {
-  Story story;
-  while (story.end < trace.log.size() && trace.log[story.end].what != Event::What::hang) {
-    ++story.end;
-  }
-  std::size_t told = 0;
-  for (const std::string& sentence : trace.hang) {
-    const auto named = threads_in(sentence);
-    const std::size_t verb = sentence.find(" waits ");
-    if (named.empty() || verb == std::string::npos) continue;
-    if (story.threads.size() >= kMostThreads) break;
-    for (const ThreadId& id : named) add_thread(story, id);
-    story.places.push_back(between(sentence, " waits for ", " to reach "));
-    const std::size_t part = sentence.find("; ");
-    story.last_words.push_back({named[0], "X>", sentence.substr(verb + 1, part - verb - 1)});
-    if (part != std::string::npos) {
-      story.last_words.push_back({named[0], "", "  " + sentence.substr(part + 2)});
-    }
-    ++told;
-  }
-  story.moral = "nobody can go on";
-  if (told < trace.hang.size()) {
-    story.moral += fmt::format("; {} more threads wait", trace.hang.size() - told);
-  }
-  return story;
-}
 
 std::string order_name(const Access& access) {
   constexpr std::string_view kOrders[] = {"",        "nontemporal", "relaxed", "acquire",
@@ -300,7 +159,9 @@ bool matters(const Story& story, const Event& event, const Memory& memory) {
   if (access.address == nullptr) return true;
   if (is_atomic(access.order) && access.bytes <= kFlagBytes) return true;
   if (event.what == Event::What::wait && access.bytes <= kFlagBytes) return true;
-  if (touches(event, story.focus)) return true;
+  for (const auto bytes : story.focus) {
+    if (touches(event, bytes)) return true;
+  }
   return std::find(story.places.begin(), story.places.end(), memory.describe(access.address)) !=
          story.places.end();
 }
@@ -356,21 +217,24 @@ std::string tell(Story story, const Trace& trace, const Memory& memory) {
 
 }  // namespace
 
-std::string draw_chart(const Trace& trace, const Memory& memory, const std::string& lines) {
+std::string draw_chart(const Trace& trace, const Memory& memory, const std::string& lines,
+                       const std::byte* wrong) {
   if (!trace.hang.empty()) return tell(story_of_hang(trace), trace, memory);
   for (const bool any : {false, true}) {
     for (std::size_t i = 0; i < trace.races.size(); ++i) {
       if (any || lines_of(trace.races[i]) == lines) {
-        return tell(story_of(trace, memory, i), trace, memory);
+        return tell(story_of_race(trace, memory, i), trace, memory);
       }
     }
     for (const auto& stale : trace.stale_reads) {
       if (any || lines_of(stale) == lines) {
-        return tell(story_of(trace, memory, stale), trace, memory);
+        return tell(story_of_stale_read(trace, memory, stale), trace, memory);
       }
     }
   }
-  return "";
+  if (wrong == nullptr) return "";
+  const Story story = story_of_value(trace, memory, wrong);
+  return story.threads.empty() ? "" : tell(story, trace, memory);
 }
 
 }  // namespace tally::verify

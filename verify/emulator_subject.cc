@@ -17,6 +17,9 @@ struct CallBuffers {
   emulator::Call call;
 };
 
+/// Each thread has a clock of all: those of so many take 256 MiB.
+constexpr int kMostWatched = 8192;
+
 class EmulatorSubject : public Subject {
  public:
   explicit EmulatorSubject(const emulator::Settings& base) : base_(base) {}
@@ -25,7 +28,10 @@ class EmulatorSubject : public Subject {
     if (!emulator::can_launch(c.arithmetic, geometry(c))) {
       return "a block of the wire needs whole groups of threads in a wave: --geometry";
     }
-    if (emulator::find_kernel(key(c)) != nullptr) return std::nullopt;
+    if (finds_races(c) && c.ranks * c.launch.blocks * c.launch.threads > kMostWatched) {
+      return "clocks watch at most 8192 threads: --geometry, --ranks";
+    }
+    if (emulator::find_binder(key(c)) != nullptr) return std::nullopt;
     return c.fault.empty() ? "the emulator has no such kernel"
                            : "the fault is not planted in a kernel for this case";
   }
@@ -62,7 +68,13 @@ class EmulatorSubject : public Subject {
     for (std::size_t i = 0; i < calls.size(); ++i) collect(c, calls[i], inputs[i], seen);
     seen.script = choices->deviations();
     seen.choices = choices->made();
-    if (how.draws_chart) seen.chart = draw_chart(trace, memory, how.lines);
+    if (how.draws_chart) {
+      const std::byte* wrong =
+          how.wrong ? calls[how.wrong->call].outputs[how.wrong->rank].first +
+                          how.wrong->number * static_cast<std::int64_t>(element_bytes(c))
+                    : nullptr;
+      seen.chart = draw_chart(trace, memory, how.lines, wrong);
+    }
     return seen;
   }
 

@@ -11,11 +11,13 @@ namespace {
 
 ExhibitResult::Verdict verdict_of(const Exhibit& exhibit, const Detection& detection) {
   const bool is_caught = detection.caught_by != Detector::none;
-  if (exhibit.kind == kHealthy) {
+  const bool was_run = detection.interleavings > 0;
+  if (exhibit.kind == kHealthy && was_run) {
     return is_caught ? ExhibitResult::Verdict::accused : ExhibitResult::Verdict::clean;
   }
   if (is_caught) return ExhibitResult::Verdict::caught;
-  return exhibit.proof.empty() ? ExhibitResult::Verdict::missed : ExhibitResult::Verdict::redundant;
+  return exhibit.proof.empty() || !was_run ? ExhibitResult::Verdict::missed
+                                           : ExhibitResult::Verdict::redundant;
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ void compare(const Case& c, int call, int rank, const std::vector<std::byte>& go
                                   double{reference::decode(format, want_code)});
     if (std::isfinite(error)) judgement.max_abs_err = std::max(judgement.max_abs_err, error);
     if (!first.empty()) continue;
+    judgement.first_wrong = {call, rank, i};
     first = fmt::format("call {} rank {} element {} of {}: got {} want {}", call, rank, i,
                         c.counts[call], describe_code(format, got_code),
                         describe_code(format, want_code));

@@ -23,7 +23,8 @@ std::string_view name(Detector detector);
 struct Judgement {
   Verdict verdict = Verdict::ok;
   Detector caught_by = Detector::none;
-  std::string reason;      // what is wrong, in sentences; empty when ok
+  std::string reason;  // what is wrong, in sentences; empty when ok
+  std::optional<Element> first_wrong;
   std::int64_t wrong = 0;  // elements whose bits differ, over all ranks and calls
   double max_abs_err = 0;  // largest |got - want| of those that are both finite
 };

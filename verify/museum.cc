@@ -18,18 +18,16 @@ constexpr int kHealthyInterleavings = 500;
 constexpr int kLitmusInterleavings = 300;
 
 /// A kernel without a fault, in three calls of different sizes.
-Exhibit healthy(std::string_view algorithm, const model::Wire& wire) {
+Exhibit healthy(std::string_view algorithm, const model::Arithmetic& arithmetic) {
   Case c;
   c.algorithm = algorithm;
-  const bool is_plain = wire.is_none();
-  c.arithmetic = {model::Format::bf16, wire, model::Op::sum,
-                  is_plain ? model::Accumulate::element : model::Accumulate::f32};
+  c.arithmetic = arithmetic;
   c.ranks = 2;
   c.counts = {300, 520, 300};
   c.launch = {2, 4, 64};
   c.memory = MemoryKind::gfx942;
   c.interleavings = kHealthyInterleavings;
-  std::string name = c.algorithm + ' ' + wire.name();
+  std::string name = c.algorithm + ' ' + arithmetic.wire.name();
   return {std::move(name), "", std::string(kHealthy), "",
           [c] { return detect(c, *emulator_subject()); }};
 }
@@ -44,7 +42,7 @@ void add_healthy(std::vector<Exhibit>& all) {
           model::Format::bf16, wire, model::Op::sum,
           wire.is_none() ? model::Accumulate::element : model::Accumulate::f32};
       if (!model::disallowed(builder.algorithm, arithmetic)) {
-        all.push_back(healthy(builder.algorithm, wire));
+        all.push_back(healthy(builder.algorithm, arithmetic));
       }
     }
   }
@@ -76,9 +74,11 @@ Detection search(const LitmusKernel& kernel, Form form) {
     RandomWalk choices(static_cast<std::uint64_t>(++found.interleavings));
     const LitmusOutcome outcome = kernel.run(form, choices, settings);
     found.caught_by = detector_of(outcome);
-    found.reason = !outcome.trace.hang.empty() ? outcome.trace.hang[0]
-                   : !outcome.races.empty()    ? outcome.races[0]
-                                               : outcome.wrong;
+    for (const auto* sentences :
+         {&outcome.trace.hang, &outcome.races, &outcome.trace.out_of_bounds}) {
+      if (found.reason.empty() && !sentences->empty()) found.reason = sentences->front();
+    }
+    if (found.reason.empty()) found.reason = outcome.wrong;
   }
   return found;
 }

@@ -193,8 +193,10 @@ class Shrinker {
   }
 
   std::optional<Shrunk> draw(const Case& c) const {
+    const Trial trial(c, subject_);
+    const auto wrong = trial.run({}).judgement.first_wrong;
     const Trial::Outcome outcome =
-        Trial(c, subject_).run({.interleaving = {}, .draws_chart = true, .lines = lines_});
+        trial.run({.interleaving = {}, .draws_chart = true, .lines = lines_, .wrong = wrong});
     if (!fails_alike(outcome)) return std::nullopt;
     return Shrunk{c, outcome.judgement, outcome.seen.chart};
   }

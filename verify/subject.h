@@ -30,11 +30,18 @@ struct Observation {
   std::string chart;                // where one was asked for, and there is something to show
 };
 
+/// An output element.
+struct Element {
+  int call = 0, rank = 0;
+  std::int64_t number = 0;
+};
+
 /// One run of a case.
 struct Run {
   Interleaving interleaving;
   bool draws_chart = false;
-  std::string lines = {};  // of the order fault that matters, where there are several
+  std::string lines = {};             // of the order fault that matters, where there are several
+  std::optional<Element> wrong = {};  // what the chart is about, where nothing else is
 };
 
 class Subject {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "model/check.h"
-
 namespace tally::kernels::emulator {
 
 void SlotSet::insert(int slot) {
@@ -110,8 +108,7 @@ int Pct::choose_thread(const Candidates& candidates, int) {
   if (priorities_.size() < candidates.upcoming.size()) {
     priorities_.resize(candidates.upcoming.size(), kUnknown);
   }
-  ++step_;
-  if (candidates.current >= 0 && !changes_.empty() && changes_.back() < step_) {
+  if (candidates.current >= 0 && !changes_.empty() && changes_.back() <= made()) {
     priorities_[candidates.current] = --lowest_;
     changes_.pop_back();
   }

@@ -178,7 +178,7 @@ class Pct : public Choices {
   MemoryMood mood_;
   std::vector<std::int64_t> changes_;     // at which choices; the next one is the last
   std::vector<std::int64_t> priorities_;  // [slot], drawn when first seen; lowered ones are below 0
-  std::int64_t step_ = 0, lowest_ = 0;
+  std::int64_t lowest_ = 0;
 };
 
 /// The deviations of an earlier run, and otherwise what is usual. One that cannot be followed is

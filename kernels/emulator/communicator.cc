@@ -25,12 +25,12 @@ bool Communicator::is_captured(int stream) const {
 
 template <class Put>
 void Communicator::in_turn(int stream, Put put_all) {
-  const int rank = ranks_[stream];
-  if (const auto before = last_.find(rank); before != last_.end()) {
-    emulator_.wait(stream, before->second);
+  const auto [last, is_first] = last_.try_emplace(ranks_[stream], stream);
+  if (!is_first && last->second != stream) {
+    emulator_.wait(stream, emulator_.record(last->second));
+    last->second = stream;
   }
   put_all();
-  last_[rank] = emulator_.record(stream);
 }
 
 void Communicator::put(int stream, const Graph::Work& work) {

@@ -33,8 +33,9 @@ class Communicator {
 
   int add_stream(int rank);
   /// The collectives of a rank run one after another, in the order of these calls, whatever their
-  /// streams: they share its staging and flags. `call` holds all ranks' addresses; this launches
-  /// the stream's rank. The kernel is in the table.
+  /// streams: they share its staging and flags. One in another stream than the last waits for all
+  /// that is in that stream by then; in the same stream nothing but the stream orders them. `call`
+  /// holds all ranks' addresses; this launches the stream's rank. The kernel is in the table.
   void all_reduce(int stream, const KernelKey& kernel, const Call& call);
   /// Any other kernel, in the session's geometry. It and a copy wait for nothing but their stream.
   void launch(int stream, Kernel kernel);
@@ -66,7 +67,7 @@ class Communicator {
   Emulator& emulator_;
   const Session& session_;
   std::vector<int> ranks_;         // [stream]
-  std::map<int, int> last_;        // rank: the event behind its latest collective
+  std::map<int, int> last_;        // rank: the stream of its latest collective
   std::map<int, Graph> captures_;  // by stream
 };
 

@@ -25,7 +25,7 @@ int number_of(std::vector<int>& own, int index, int& next) {
 }  // namespace
 
 Emulator::Emulator(Memory& memory, int ranks, Choices& choices, const Settings& settings)
-    : state_(std::make_unique<State>(*this, memory, ranks, choices, settings)) {
+    : state_(std::make_unique<State>(memory, ranks, choices, settings)) {
   for (int rank = 0; rank < ranks; ++rank) add_stream(rank);
 }
 
@@ -62,16 +62,11 @@ void Emulator::wait(int stream, int event) {
 
 Trace Emulator::run() { return state_->run(); }
 
-void Emulator::performed(const void* address, std::size_t bytes, StoreToken token) {
-  state_->performed(address, bytes, token);
-}
-
-Emulator::State::State(Emulator& owner, Memory& home, int rank_count, Choices& all_choices,
-                       const Settings& how)
+Emulator::State::State(Memory& home, int rank_count, Choices& all_choices, const Settings& how)
     : memory(home), ranks(rank_count), choices(all_choices), settings(how) {
   model = settings.memory == MemoryKind::strong
-              ? strong_memory(memory, owner)
-              : gfx942_memory(memory, owner, choices, settings.gfx942);
+              ? strong_memory(*this)
+              : gfx942_memory(memory, *this, choices, settings.gfx942);
   if (settings.finds_races) order = std::make_unique<HappensBefore>(memory);
   trace.link_bytes.assign(ranks * ranks, 0);
 }
@@ -137,7 +132,7 @@ void Emulator::State::offer_copy(Stream& stream) {
 /// A copy is done at once: what runs beside it may be before or after it, never within.
 void Emulator::State::perform_copy(Stream& stream) {
   const Stream::Copy copy = std::get<Stream::Copy>(stream.work.front());
-  const Place& engine = stream.engine;
+  const Place engine = stream.engine;
   runnable.erase(engine.slot);
   model->synchronise(stream.rank);
   if (order != nullptr) order->kernel_begins({&engine, 1}, stream.known);
@@ -148,10 +143,11 @@ void Emulator::State::perform_copy(Stream& stream) {
     auto* to = static_cast<std::byte*>(copy.to) + at;
     std::byte value[kPiece];
     std::memcpy(value, from, bytes);
-    if (order != nullptr) {
-      order->load(engine, {from, bytes, AccessKind::load}, value);
-      order->store(engine, {to, bytes, AccessKind::store}, value);
-    }
+    const Access read{from, bytes, AccessKind::load}, write{to, bytes, AccessKind::store};
+    if (order != nullptr) order->load(engine, read, value);
+    log(Event::What::access, engine.id, read, value);
+    if (order != nullptr) order->store(engine, write, value);
+    log(Event::What::access, engine.id, write, value);
     std::memcpy(to, value, bytes);
     wake(to, bytes);
   }

@@ -77,11 +77,11 @@ struct Trace {
 
 /// Each rank has a stream of its own number; add_stream makes more. What is in one stream runs one
 /// after another, the streams side by side.
-class Emulator : private MemoryListener {
+class Emulator {
  public:
   /// The choices outlive the emulator.
   Emulator(Memory& memory, int ranks, Choices& choices, const Settings& settings = {});
-  ~Emulator() override;
+  ~Emulator();
 
   int add_stream(int rank);
   void launch(int stream, const Geometry& geometry, Kernel kernel);
@@ -104,7 +104,6 @@ class Emulator : private MemoryListener {
   struct Stream;
   struct State;
   std::unique_ptr<State> state_;
-  void performed(const void* address, std::size_t bytes, StoreToken token) override;
 };
 
 }  // namespace tally::kernels::emulator

@@ -71,16 +71,16 @@ void Emulator::State::count_link(const Thread& thread, const Access& access) {
   trace.link_bytes[access.writes() ? own * ranks + owner : owner * ranks + own] += access.bytes;
 }
 
-void Emulator::State::log(Event::What what, const Thread& thread, const Access& access,
+void Emulator::State::log(Event::What what, const ThreadId& who, const Access& access,
                           const void* value) {
   if (!settings.keeps_log) return;
-  Event event{what, thread.place.id, access};
+  Event event{what, who, access};
   if (value != nullptr) {
     std::memcpy(&event.value, value, std::min<std::size_t>(access.bytes, sizeof event.value));
   }
   trace.log.push_back(event);
   while (order != nullptr && logged_races < std::ssize(order->races())) {
-    trace.log.push_back({Event::What::race, thread.place.id, access});
+    trace.log.push_back({Event::What::race, who, access});
     ++logged_races;
   }
 }
@@ -94,7 +94,7 @@ void Emulator::State::load(Thread& thread, const Access& access, void* value) {
   count_link(thread, access);
   model->load(thread.place, access, value);
   if (order != nullptr) order->load(thread.place, access, value);
-  log(Event::What::access, thread, access, value);
+  log(Event::What::access, thread.place.id, access, value);
 }
 
 void Emulator::State::store(Thread& thread, const Access& access, const void* value) {
@@ -102,7 +102,7 @@ void Emulator::State::store(Thread& thread, const Access& access, const void* va
   access_point(thread, access);
   count_link(thread, access);
   if (order != nullptr) order->store(thread.place, access, value);
-  log(Event::What::access, thread, access, value);
+  log(Event::What::access, thread.place.id, access, value);
   model->store(thread.place, access, value, 0);
 }
 
@@ -112,7 +112,7 @@ void Emulator::State::store_ordered(Thread& thread, Access access, const void* v
   access_point(thread, access);
   if (is_packet(access)) count_link(thread, access);
   const StoreToken published = order != nullptr ? order->store(thread.place, access, value) : 0;
-  log(Event::What::access, thread, access, value);
+  log(Event::What::access, thread.place.id, access, value);
   StoreToken token;
   if (free_tokens.empty()) {
     under_way.emplace_back();
@@ -129,10 +129,10 @@ std::uint64_t Emulator::State::update(Thread& thread, const Access& access,
                                       const std::function<std::uint64_t(std::uint64_t)>& change) {
   if (!in_bounds(thread, access)) return 0;
   access_point(thread, access);
-  const std::uint64_t before = model->update(thread.place, access, change, 0);
+  const std::uint64_t before = model->update(thread.place, access, change);
   writers[access.address] = thread.place.id;
   if (order != nullptr) order->update(thread.place, access, change(before));
-  log(Event::What::access, thread, access, &before);
+  log(Event::What::access, thread.place.id, access, &before);
   return before;
 }
 
@@ -169,6 +169,7 @@ void Emulator::State::wake(const void* address, std::size_t bytes) {
 bool Emulator::State::wait(Thread& thread, Access access, std::uint64_t target, const Holds& holds,
                            void* seen) {
   const bool is_kept = mutate(Ordering::wait, access.site, access.order, access.scope);
+  if (!is_kept) access.order = Order::relaxed;
   if (!in_bounds(thread, access)) return false;
   thread.holds = &holds;
   thread.target = target;
@@ -183,7 +184,7 @@ bool Emulator::State::wait(Thread& thread, Access access, std::uint64_t target, 
         thread.waits_for = nullptr;
         return is_over;
       }
-      log(Event::What::access, thread, access, seen);  // and it waits on
+      log(Event::What::access, thread.place.id, access, seen);  // and it waits on
     }
     waiters[reinterpret_cast<std::uintptr_t>(access.address)].push_back(&thread);
     pause(thread);
@@ -200,7 +201,7 @@ void Emulator::State::look(Thread& thread, const Access& access, void* seen) {
 
 void Emulator::State::wait_is_over(Thread& thread, const Access& access, const void* seen) {
   if (is_packet(access)) count_link(thread, access);
-  log(Event::What::wait, thread, access, seen);
+  log(Event::What::wait, thread.place.id, access, seen);
   if (const auto writer = writers.find(access.address); writer != writers.end()) {
     const ThreadId &from = writer->second, &to = thread.place.id;
     ++trace.edges[{from.rank, from.block, to.rank, to.block}];
@@ -212,7 +213,7 @@ void Emulator::State::fence(Thread& thread, Order how, Scope scope,
   if (!mutate(Ordering::fence, site, how, scope)) return;
   const Access none{nullptr, 0, AccessKind::load, how, scope, site};
   access_point(thread, none);
-  log(Event::What::fence, thread, none, nullptr);
+  log(Event::What::fence, thread.place.id, none, nullptr);
   model->fence(thread.place, how, scope);
   if (order != nullptr) order->fence(thread.place, how, scope);
 }
@@ -249,7 +250,7 @@ void Emulator::State::block_barrier(Thread& thread, const std::source_location& 
   Order how = Order::acq_rel;
   Scope scope = Scope::workgroup;
   if (!mutate(Ordering::block_barrier, site, how, scope)) return;
-  log(Event::What::block_barrier, thread, {nullptr, 0, AccessKind::load, how, scope, site},
+  log(Event::What::block_barrier, thread.place.id, {nullptr, 0, AccessKind::load, how, scope, site},
       nullptr);
   Block& block = thread.block;
   block.arrived.push_back(&thread);

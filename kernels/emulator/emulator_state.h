@@ -75,8 +75,8 @@ struct Emulator::Stream {
   Clock known;                                                  // what precedes the front
 };
 
-struct Emulator::State {
-  State(Emulator& owner, Memory& memory, int ranks, Choices& choices, const Settings& settings);
+struct Emulator::State final : MemoryListener {
+  State(Memory& memory, int ranks, Choices& choices, const Settings& settings);
 
   // Streams and scheduling: emulator.cc.
   Place place_in(Stream& stream, const Geometry& geometry, int block, int thread);
@@ -112,10 +112,10 @@ struct Emulator::State {
   void open(Block& block);
   bool in_bounds(const Thread& thread, const Access& access);
   void count_link(const Thread& thread, const Access& access);
-  void log(Event::What what, const Thread& thread, const Access& access, const void* value);
+  void log(Event::What what, const ThreadId& who, const Access& access, const void* value);
   /// Makes of an ordering line what a mutation leaves of it; false where that is nothing.
   bool mutate(Ordering ordering, const std::source_location& site, Order& order, Scope& scope);
-  void performed(const void* address, std::size_t bytes, StoreToken token);
+  void performed(const void* address, std::size_t bytes, StoreToken token) override;
   bool looks_again(const Thread& thread) const;
   void look(Thread& thread, const Access& access, void* seen);
   void wake(const void* address, std::size_t bytes);

@@ -43,11 +43,10 @@ class Gfx942Memory final : public MemoryModel {
   void load(const Place& who, const Access& access, void* value) override;
   void store(const Place& who, const Access& access, const void* value, StoreToken token) override;
   std::uint64_t update(const Place& who, const Access& access,
-                       const std::function<std::uint64_t(std::uint64_t)>& change,
-                       StoreToken token) override;
+                       const std::function<std::uint64_t(std::uint64_t)>& change) override;
   void fence(const Place& who, Order order, Scope scope) override;
   LoadTicket issue_load(const Place& who, const Access& access) override;
-  void bind(const Place& who, LoadTicket ticket, void* value) override;
+  void bind(LoadTicket ticket, void* value) override;
   void kernel_begins(int rank, std::span<const Place> threads) override;
   void kernel_ends(int rank, std::span<const Place> threads) override;
   void synchronise(int rank) override;
@@ -216,8 +215,7 @@ void Gfx942Memory::write(const Place& who, const Access& access, const Piece& pi
 /// Performed past all caches, whatever its scope: no RMW is lost ([MM], "atomic read-modify-write
 /// instructions implicitly bypass the L1"; across XCDs they meet in home memory).
 std::uint64_t Gfx942Memory::update(const Place& who, const Access& access,
-                                   const std::function<std::uint64_t(std::uint64_t)>& change,
-                                   StoreToken token) {
+                                   const std::function<std::uint64_t(std::uint64_t)>& change) {
   const bool is_wide_one = is_wide(access.order, access.scope);
   if (is_wide_one && releases(access.order)) release(who, access.scope);
   const int l2 = caches_.l2_of(who);
@@ -234,7 +232,7 @@ std::uint64_t Gfx942Memory::update(const Place& who, const Access& access,
     std::byte value[sizeof after];
     std::memcpy(value, &after, sizeof after);
     caches_.write_home(line, l2, piece.first, piece.bytes, value);
-    listener_.performed(access.address, access.bytes, token);
+    listener_.performed(access.address, access.bytes, 0);
   });
   if (is_wide_one && acquires(access.order)) acquire(who, access.scope);
   return before;
@@ -294,7 +292,7 @@ LoadTicket Gfx942Memory::issue_load(const Place& who, const Access& access) {
   return ticket;
 }
 
-void Gfx942Memory::bind(const Place&, LoadTicket ticket, void* value) {
+void Gfx942Memory::bind(LoadTicket ticket, void* value) {
   bind_loads([&](const LoadUnderWay& one) { return one.ticket == ticket; });
   const auto at = loaded_.find(ticket);
   std::memcpy(value, at->second.value, at->second.bytes);
@@ -319,14 +317,15 @@ void Gfx942Memory::bind_loads(Which which) {
 
 // What happens between kernels, and by itself.
 
-/// The packet's acquire, of agent scope, drops the L1s. L2s keep what they have: HIP's runtime
-/// (ROCm clr, rocvirtual.cpp) says that only system scope reaches them.
+/// The packet's acquire, of agent scope, does what buffer_inv sc1 does ([MM]).
 void Gfx942Memory::kernel_begins(int rank, std::span<const Place> threads) {
   for (const Place& one : threads) {
     if (one.workgroup >= static_cast<int>(ranks_.size())) ranks_.resize(one.workgroup + 1, -1);
     ranks_[one.workgroup] = rank;
     caches_.drop_l1(one.workgroup);
   }
+  if (!options_.kernel_begin_reaches_l2 || options_.xcds == 1) return;
+  for (int x = 0; x < options_.xcds; ++x) caches_.drop_nc(rank * options_.xcds + x);
 }
 
 void Gfx942Memory::kernel_ends(int rank, std::span<const Place> threads) {

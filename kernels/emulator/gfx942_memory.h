@@ -20,6 +20,10 @@ struct Gfx942 {
   std::uint32_t atomic_bytes = 8;
   /// Whether the end of a kernel writes back what it cached of peers' memory, too.
   bool kernel_end_reaches_peers = true;
+  /// Whether the beginning of a kernel drops what L2s hold of peers' memory, as an acquire of agent
+  /// scope within a kernel does. HIP's runtime says that only system scope reaches L2s (ROCm clr,
+  /// rocvirtual.cpp).
+  bool kernel_begin_reaches_l2 = true;
 };
 
 std::unique_ptr<MemoryModel> gfx942_memory(Memory& memory, MemoryListener& listener,

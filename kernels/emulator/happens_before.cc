@@ -51,7 +51,8 @@ struct HappensBefore::State {
     if (earlier.writes() && !now.writes()) return false;
     if (!is_atomic(now.order)) return true;
     return is_atomic(earlier.order) && earlier.slot == now.slot && earlier.bytes == now.bytes &&
-           earlier.scope >= now.scope && now.clock >= threads[now.slot].places.back().first;
+           earlier.scope >= now.scope &&
+           earlier.clock >= threads[now.slot].places.back().first;  // by the same thread
   }
   /// Remembers the access and reports races; whether its value is that of the only newest write.
   bool record(const Place& who, const Access& access);

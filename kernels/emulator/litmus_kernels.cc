@@ -38,6 +38,9 @@ class Bench {
     for (const Race& race : outcome.trace.races) {
       outcome.races.push_back(describe(race, memory_));
     }
+    for (const StaleRead& stale : outcome.trace.stale_reads) {
+      outcome.races.push_back(describe(stale.read) + " sees something old");
+    }
     for (int i = n; i-- > 0;) {
       if (output[i] == static_cast<T>(i + 1)) continue;
       outcome.wrong = "value " + std::to_string(i) + " is " + std::to_string(output[i]);

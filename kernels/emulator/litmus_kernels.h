@@ -13,7 +13,7 @@ enum class Form : std::uint8_t { healthy, faulty };
 
 struct LitmusOutcome {
   Trace trace;
-  std::vector<std::string> races;  // of the trace, as sentences
+  std::vector<std::string> races;  // of the trace, and stale reads, as sentences
   std::string wrong;               // the first value that is; empty where all are right
 };
 

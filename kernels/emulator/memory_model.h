@@ -37,14 +37,13 @@ class MemoryModel {
                      StoreToken token) = 0;
   /// Returns what was there; `change` of it is there afterwards. 4 or 8 bytes.
   virtual std::uint64_t update(const Place& who, const Access& access,
-                               const std::function<std::uint64_t(std::uint64_t)>& change,
-                               StoreToken token) = 0;
+                               const std::function<std::uint64_t(std::uint64_t)>& change) = 0;
   virtual void fence(const Place& who, Order order, Scope scope) = 0;
 
   /// A load in flight, as litmus tests need it: bind() gives the value, then or whenever it was
   /// bound before. A release of the thread, or the end of its kernel, binds it.
   virtual LoadTicket issue_load(const Place& who, const Access& access) = 0;
-  virtual void bind(const Place& who, LoadTicket ticket, void* value) = 0;
+  virtual void bind(LoadTicket ticket, void* value) = 0;
 
   /// All threads of a launch are about to begin, or have returned.
   virtual void kernel_begins(int rank, std::span<const Place> threads) = 0;
@@ -61,6 +60,6 @@ class MemoryModel {
 };
 
 /// Sequentially consistent: every access is performed at once.
-std::unique_ptr<MemoryModel> strong_memory(Memory& memory, MemoryListener& listener);
+std::unique_ptr<MemoryModel> strong_memory(MemoryListener& listener);
 
 }  // namespace tally::kernels::emulator

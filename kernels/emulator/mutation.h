@@ -28,8 +28,8 @@ Site site_of(Ordering ordering, const std::source_location& location, Order orde
 /// What is behind the project's root in a path that the compiler was given.
 std::string project_path(const char* file);
 
-/// drop: as if the line were not there; relax: relaxed instead of acquire or release; narrow: of
-/// agent scope instead of system. A barrier can only be dropped.
+/// drop: as if the line were not there, but that a wait looks once, relaxed; relax: relaxed instead
+/// of acquire or release; narrow: of agent scope instead of system. A barrier can only be dropped.
 enum class Change : std::uint8_t { drop, relax, narrow };
 
 struct Mutation {

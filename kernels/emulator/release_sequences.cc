@@ -43,7 +43,8 @@ StoreToken ReleaseSequences::issue(const Place& who, const Access& access,
   track(store);
   bool concerned = false;
   for_each_overlapping(store.access, [&](AtomicLocation&) { concerned = true; });
-  if (!concerned) return 0;
+  // One that ends a sequence which only begins while it is under way has to be remembered too.
+  if (!concerned && !is_atomic(access.order)) return 0;
   if (free_.empty()) {
     pending_.push_back(std::move(store));
     return static_cast<StoreToken>(pending_.size());

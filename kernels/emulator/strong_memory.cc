@@ -39,13 +39,12 @@ class StrongMemory final : public MemoryModel {
     listener_.performed(access.address, access.bytes, token);
   }
   std::uint64_t update(const Place&, const Access& access,
-                       const std::function<std::uint64_t(std::uint64_t)>& change,
-                       StoreToken token) override {
+                       const std::function<std::uint64_t(std::uint64_t)>& change) override {
     std::uint64_t before = 0;
     std::memcpy(&before, access.address, access.bytes);
     const std::uint64_t after = change(before);
     std::memcpy(home(access), &after, access.bytes);
-    listener_.performed(access.address, access.bytes, token);
+    listener_.performed(access.address, access.bytes, 0);
     return before;
   }
   void fence(const Place&, Order, Scope) override {}
@@ -56,7 +55,7 @@ class StrongMemory final : public MemoryModel {
     load(who, access, loaded.value);
     return last_ticket_;
   }
-  void bind(const Place&, LoadTicket ticket, void* value) override {
+  void bind(LoadTicket ticket, void* value) override {
     const auto at = loaded_.find(ticket);
     std::memcpy(value, at->second.value, at->second.bytes);
     loaded_.erase(at);
@@ -81,7 +80,7 @@ class StrongMemory final : public MemoryModel {
 
 }  // namespace
 
-std::unique_ptr<MemoryModel> strong_memory(Memory&, MemoryListener& listener) {
+std::unique_ptr<MemoryModel> strong_memory(MemoryListener& listener) {
   return std::make_unique<StrongMemory>(listener);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/emulator/emulated_gpu.h"
+#include "kernels/emulator/kernel_table.h"
 #include "model/builders.h"
 #include "reference/block_codec.h"
 #include "reference/convert.h"
@@ -151,6 +152,38 @@ void emulated_loads(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(loads), benchmark::Counter::kIsRate);
 }
 
+/// Three calls of flat on two ranks, in a fine random order, from nothing to the trace.
+void interleavings(benchmark::State& state, kernels::emulator::Geometry geometry,
+                   std::int64_t count, const kernels::emulator::Settings& settings) {
+  using namespace kernels::emulator;
+  const model::Arithmetic arithmetic{Format::bf16, model::kNoWire, model::Op::sum,
+                                     model::Accumulate::element};
+  const Launcher launch = find_kernel({"flat", arithmetic, ""});
+  const std::size_t bytes = 2 * count, scratch = scratch_bytes(arithmetic, count);
+  std::uint64_t seed = 0;
+  for (auto _ : state) {
+    Memory memory(2, 2 * Memory::room(bytes) + Session::room(geometry, scratch));
+    const Session session(memory, 2, geometry, scratch);
+    Call call{count, {}, {}};
+    for (int rank = 0; rank < 2; ++rank) {
+      call.inputs.push_back(memory.allocate(rank, "input", bytes, std::byte{1}).first);
+      call.outputs.push_back(memory.allocate(rank, "output", bytes, std::byte{2}).first);
+    }
+    RandomWalk choices(++seed);
+    Emulator emulator(memory, 2, choices, settings);
+    for (int i = 0; i < 3; ++i) launch(emulator, session, call);
+    benchmark::DoNotOptimize(emulator.run());
+  }
+  state.counters["per_minute"] =
+      benchmark::Counter(60.0 * static_cast<double>(seed), benchmark::Counter::kIsRate);
+}
+
+constexpr kernels::emulator::Geometry kSmall{1, 4, 64}, kLarge{2, 64, 64};
+using kernels::emulator::MemoryKind;
+const kernels::emulator::Settings kCachesAndClocks{MemoryKind::gfx942, {}, true},
+    kCaches{MemoryKind::gfx942, {}, false}, kClocks{MemoryKind::strong, {}, true},
+    kNeither{MemoryKind::strong, {}, false};
+
 }  // namespace
 
 BENCHMARK(memcpy_same_bytes)->Arg(kInCache)->Arg(kInMemory);
@@ -165,4 +198,12 @@ BENCHMARK_CAPTURE(interpret, flat_e4m3fn, "flat", "e4m3fn")->Unit(benchmark::kMi
 BENCHMARK_CAPTURE(interpret, tree_e4m3fn, "tree", "e4m3fn")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(interpret, flat_b128, "flat", "e4m3fn:b128:f32")->Unit(benchmark::kMillisecond);
 BENCHMARK(emulated_loads);
+BENCHMARK_CAPTURE(interleavings, 1x4_gfx942_clocks, kSmall, 64, kCachesAndClocks);
+BENCHMARK_CAPTURE(interleavings, 1x4_gfx942, kSmall, 64, kCaches);
+BENCHMARK_CAPTURE(interleavings, 1x4_strong_clocks, kSmall, 64, kClocks);
+BENCHMARK_CAPTURE(interleavings, 1x4_strong, kSmall, 64, kNeither);
+BENCHMARK_CAPTURE(interleavings, 2x64_gfx942_clocks, kLarge, 1000, kCachesAndClocks);
+BENCHMARK_CAPTURE(interleavings, 2x64_gfx942, kLarge, 1000, kCaches);
+BENCHMARK_CAPTURE(interleavings, 2x64_strong_clocks, kLarge, 1000, kClocks);
+BENCHMARK_CAPTURE(interleavings, 2x64_strong, kLarge, 1000, kNeither);
 BENCHMARK_MAIN();

@@ -267,6 +267,50 @@ TEST_CASE("help is on standard output and lists what there is", "[cli]") {
   CHECK(standard_output("list").find("e4m3fnuz:sat") != std::string::npos);
 }
 
+TEST_CASE("a replay is a whole case: nothing else is typed, nothing is empty or unknown", "[cli]") {
+  const std::string head =
+      "all_reduce/flat/bf16/none/sum/element/ranks=2/counts=9/out_of_place/launch=1x1w64/seed=1/"
+      "interleavings=1/memory=gfx942/fault=";
+  const std::string fits = head + "none/schedule=usual/input=order_free";
+  CHECK(run("verify --replay " + fits).status == 0);
+  CHECK(run("verify --replay " + fits + " --ranks 4").status == 2);
+  CHECK(run("verify --replay " + fits + " --graph").status == 2);
+  CHECK(run("verify --replay ''").status == 2);
+  CHECK(run("verify --plant ''").status == 2);
+  const auto unknown = run("verify --replay " + head + "no_relase/input=order_free");
+  CHECK(unknown.status == 2);
+  CHECK(unknown.output.find("no_release") != std::string::npos);
+  // Choices that are never made: the case is not what failed.
+  const auto stale = run("verify --replay " + head + "none/schedule=999999:1/input=order_free");
+  CHECK(stale.status == 3);
+  CHECK(stale.output.find("does not make") != std::string::npos);
+}
+
+TEST_CASE("clocks for more threads than they can watch are refused, not tried", "[cli]") {
+  const auto result =
+      run("verify --algorithm flat --count 1 --ranks 16 --dtype f32 --wire none --op sum --input "
+          "normal "
+          "--placement in_place --memory gfx942 --geometry 304x1024");
+  CHECK(result.status == 3);
+  CHECK(result.output.find("8192 threads") != std::string::npos);
+}
+
+TEST_CASE("faults shows those that are named, and knows no others", "[cli]") {
+  const auto shown = lines(standard_output("faults no_release 'flat none' --json -"));
+  REQUIRE(shown.size() == 2);
+  const Json healthy = Json::parse(shown[0]), fault = Json::parse(shown[1]);
+  CHECK(healthy["verdict"] == "clean");
+  CHECK(healthy["caught_by"] == nullptr);
+  CHECK(fault["fault"] == "no_release");
+  CHECK(fault["report"] == "vllm-project/vllm#8404");
+  CHECK(fault["caught_by"] == "race");
+  CHECK(fault["verdict"] == "caught");
+  CHECK(fault["interleavings"] >= 1);
+  const auto unknown = run("faults no_relase");
+  CHECK(unknown.status == 2);
+  CHECK(unknown.output.find("no_release") != std::string::npos);
+}
+
 TEST_CASE("a format's codes are listed with fields and value", "[cli]") {
   const auto codes = lines(standard_output("formats e4m3fnuz"));
   REQUIRE(codes.size() == 256);
@@ -279,7 +323,7 @@ TEST_CASE("the documents show what their commands print", "[cli]") {
   const auto without_seconds = [](const std::string& text) {
     return std::regex_replace(text, std::regex("in [0-9.]+ s\n"), "in T s\n");
   };
-  const std::pair<const char*, int> documents[] = {{"/README.md", 3},
+  const std::pair<const char*, int> documents[] = {{"/README.md", 5},
                                                    {"/docs/fp8_on_activations.md", 4}};
   for (const auto& [name, wanted] : documents) {
     std::ifstream file(std::string(TALLY_SOURCE_DIR) + name);

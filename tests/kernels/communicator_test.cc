@@ -35,6 +35,18 @@ TEST_CASE("a kernel sees what another block stored in the kernel before it", "[k
   REQUIRE(shown(program(1)) == Strings{"00 race", "01 race", "11 race"});
 }
 
+TEST_CASE("a kernel sees in a peer's memory what another block stored in the kernel before it",
+          "[kernels]") {
+  const auto program = [](Machine& m) {
+    m.gpus.launch(0, showing(m, m.x[1]));
+    m.gpus.launch(0, storing(m.x[1], 1, 1));
+    m.gpus.launch(0, showing(m, m.x[1]));
+  };
+  // A lazy runtime leaves it in the L2 of the block that stored it.
+  REQUIRE(shown(program) == Strings{"00 stale", "01"});
+  REQUIRE(shown(program, false) == Strings{"01"});
+}
+
 TEST_CASE("kernels in two streams of a rank run side by side", "[kernels]") {
   const auto program = [](int which) {
     return [which](Machine& m) {

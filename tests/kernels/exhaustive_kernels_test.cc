@@ -38,7 +38,8 @@ struct Exploration {
 class Bench {
  public:
   Bench(const Calls& calls, Choices& choices, const Settings& settings)
-      : session_(memory_, kRanks, {1, calls.threads, 64}, scratch_bytes(kF32, kCount)),
+      : session_(memory_, kRanks, {1, calls.threads, 64}, scratch_bytes(kF32, kCount),
+                 packet_bytes(calls.algorithm, kF32, kRanks, kCount)),
         emulator_(memory_, kRanks, choices, settings) {
     Call call{.count = kCount, .inputs = {}, .outputs = {}, .number = 0};
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -121,6 +122,18 @@ TEST_CASE("healthy kernels are right in every order of two ranks", "[kernels]") 
         // At each meeting but the last, one rank may see that the other is at the next already.
         REQUIRE(all.classes == power(3, meetings * calls - 1));
       }
+    }
+  }
+}
+
+TEST_CASE("packets have one order, since each is stored once and then waited for", "[kernels]") {
+  for (const int threads : {1, 2}) {
+    for (const int calls : {1, 2, 3, 4}) {
+      const Exploration all = explore({"flat_ll", threads, calls}, {.finds_races = true});
+      CAPTURE(threads, calls);
+      REQUIRE(all.wrong == "");
+      REQUIRE(all.is_exhausted);
+      REQUIRE(all.classes == 1);
     }
   }
 }

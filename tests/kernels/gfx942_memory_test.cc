@@ -105,7 +105,7 @@ bool agrees(MemoryModel& model, const Place& who, const Access& access, std::byt
   }
   std::uint64_t wanted = 0;
   std::memcpy(&wanted, plain, access.bytes);
-  const auto before = model.update(who, access, [&](std::uint64_t x) { return x + salt; }, 0);
+  const auto before = model.update(who, access, [&](std::uint64_t x) { return x + salt; });
   const std::uint64_t after = before + salt;
   std::memcpy(plain, &after, access.bytes);
   return before == wanted;
@@ -147,7 +147,7 @@ TEST_CASE("everybody reads what anybody wrote last", "[kernels]") {
   test::property("in strong memory", [] {
     Desk desk(any_allocation());
     Deaf listener;
-    check_turns(*strong_memory(desk.memory, listener), desk, 4, 2);
+    check_turns(*strong_memory(listener), desk, 4, 2);
   });
   test::property("in gfx942's where all is as usual", [] {
     Desk desk(any_allocation());
@@ -160,13 +160,13 @@ TEST_CASE("everybody reads what anybody wrote last", "[kernels]") {
 TEST_CASE("a load in flight has the value of its time in strong memory", "[kernels]") {
   Desk desk(Allocation::device);
   Deaf listener;
-  const auto model = strong_memory(desk.memory, listener);
+  const auto model = strong_memory(listener);
   const Access load{desk.bytes, 4, AccessKind::load}, store{desk.bytes, 4, AccessKind::store};
   const LoadTicket ticket = model->issue_load(Desk::place(0), load);
   const std::uint32_t one = 1;
   model->store(Desk::place(1), store, &one, 0);
   std::uint32_t before = 7, after = 7;
-  model->bind(Desk::place(0), ticket, &before);
+  model->bind(ticket, &before);
   model->load(Desk::place(0), load, &after);
   REQUIRE(before == 0);
   REQUIRE(after == 1);

@@ -143,13 +143,13 @@ TEST_CASE("an update finds what another workgroup's store left in their common L
   const std::uint32_t one = 1;
   m.model->store(kWriter, {m.variable, 4, AccessKind::store}, &one, 0);
   const Access add{m.variable, 4, AccessKind::update, kRelaxed, Scope::agent};
-  CHECK(m.model->update(m.reader, add, [](std::uint64_t old) { return old + 1; }, 0) == 1);
+  CHECK(m.model->update(m.reader, add, [](std::uint64_t old) { return old + 1; }) == 1);
 }
 
 TEST_CASE("a workgroup's L1 does not keep what the workgroup updates", "[kernels]") {
   Stubbornly m(0, kOtherXcd);
   const Access add{m.variable, 4, AccessKind::update, kRelaxed, Scope::wavefront};
-  m.model->update(m.reader, add, [](std::uint64_t old) { return old + 1; }, 0);
+  m.model->update(m.reader, add, [](std::uint64_t old) { return old + 1; });
   CHECK(m.load(kPlain));
 }
 
@@ -242,7 +242,8 @@ TEST_CASE("a peer's line is filled around what the L2 wrote, and is old from the
 
 TEST_CASE("a new kernel does not see what its L1 had, and after an event not what its L2 had",
           "[kernels]") {
-  Stubbornly own(0, kOtherXcd), peer(1, 0), host(0, kOtherXcd);
+  const Gfx942 l1_only{.kernel_begin_reaches_l2 = false};
+  Stubbornly own(0, kOtherXcd), peer(1, 0, Allocation::device, l1_only), host(0, kOtherXcd);
   own.store(kRelaxed);
   CHECK(!own.load(kPlain));
   own.model->kernel_begins(0, {&own.reader, 1});
@@ -259,6 +260,17 @@ TEST_CASE("a new kernel does not see what its L1 had, and after an event not wha
   CHECK(host.load(kPlain));
 }
 
+TEST_CASE("a new kernel does not see what its L2 had of a peer, where it drops that", "[kernels]") {
+  Stubbornly spx(1, 0), cpx(1, 0, Allocation::device, {.xcds = 1});
+  for (Stubbornly* m : {&spx, &cpx}) {
+    m->store(kRelaxed);
+    CHECK(!m->load(kPlain));
+    m->model->kernel_begins(1, {&m->reader, 1});
+  }
+  CHECK(spx.load(kPlain));
+  CHECK(!cpx.load(kPlain));
+}
+
 TEST_CASE("a load in flight is bound by the end of its kernel at the latest", "[kernels]") {
   Stubbornly ended(0, kOtherXcd), late(0, kOtherXcd);
   for (Stubbornly* m : {&ended, &late}) {
@@ -267,7 +279,7 @@ TEST_CASE("a load in flight is bound by the end of its kernel at the latest", "[
     if (m == &ended) m->model->kernel_ends(0, {&m->reader, 1});
     m->store(kRelaxed);
     std::uint32_t value;
-    m->model->bind(m->reader, ticket, &value);
+    m->model->bind(ticket, &value);
     CHECK(value == (m == &ended ? 0u : 1u));
   }
 }

@@ -231,7 +231,7 @@ void Laboratory::Run::access(int slot, const Operation& operation, const Access&
       break;
     }
     case What::add: {
-      const auto before = model_->update(place, access, [](auto old) { return old + 1; }, 0);
+      const auto before = model_->update(place, access, [](auto old) { return old + 1; });
       if (order_ != nullptr) order_->update(place, access, before + 1);
       value[0] = static_cast<std::uint32_t>(before);
       break;
@@ -245,7 +245,7 @@ void Laboratory::Run::access(int slot, const Operation& operation, const Access&
       break;
     case What::bind: {
       const auto& [ticket, issued] = state.in_flight.at(operation.reg);
-      model_->bind(place, ticket, &value);
+      model_->bind(ticket, &value);
       if (order_ != nullptr && is_atomic(issued.order)) order_->load(place, issued, &value);
       break;
     }

@@ -32,15 +32,17 @@ struct Machine {
   }
 
   /// Of a run in which nobody is interrupted. The kernel is told its rank.
-  std::string chart(const std::function<void(EmulatedGpu&, int)>& kernel, int threads = 1) {
+  std::string chart(const std::function<void(EmulatedGpu&, int)>& kernel, int threads = 1,
+                    const void* wrong = nullptr) {
     Scripted usual({});
     Settings settings;
-    settings.finds_races = settings.keeps_log = true;
+    settings.finds_races = wrong == nullptr;
+    settings.keeps_log = true;
     Emulator emulator(memory, 2, usual, settings);
     for (int rank = 0; rank < 2; ++rank) {
       emulator.launch(rank, {1, threads, 64}, [&, rank](EmulatedGpu& gpu) { kernel(gpu, rank); });
     }
-    return verify::draw_chart(emulator.run(), memory, "");
+    return verify::draw_chart(emulator.run(), memory, "", static_cast<const std::byte*>(wrong));
   }
 };
 
@@ -181,4 +183,27 @@ TEST_CASE("a chart of many threads names them, and is not long", "[verify]") {
 TEST_CASE("a run in which nothing went wrong has no chart", "[verify]") {
   Machine m;
   CHECK(m.chart([&](EmulatedGpu& gpu, int) { gpu.load(m.data[0]); }).empty());
+}
+
+TEST_CASE("the chart of a wrong value has who stored it, of what, and what came too late",
+          "[verify]") {
+  Machine m;
+  const auto kernel = [&](EmulatedGpu& gpu, int me) {
+    if (me == 0) {
+      gpu.load(m.other[0]);
+      gpu.store(m.other[0], 7u);  // for another value
+      gpu.store(m.data[0] + 1, gpu.load(m.data[1]) + 1);
+    } else {
+      gpu.store(m.data[1], 41u);
+    }
+  };
+  const std::string chart = m.chart(kernel, 1, m.data[0] + 1);
+  INFO(chart);
+  CHECK(line_with(chart, "1>").find("*    |    store 4                data of rank 0 +4") !=
+        std::string::npos);
+  CHECK(line_with(chart, "2>").find("store 4                data of rank 1") != std::string::npos);
+  CHECK(line_with(chart, "load 4                 data of rank 1") != "");
+  CHECK(chart.find("1 stores what is wrong in data of rank 0, byte 4; 2 comes after") !=
+        std::string::npos);
+  CHECK(m.chart(kernel, 1, m.data[1] + 9) == "");  // nobody stored that
 }

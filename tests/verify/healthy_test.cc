@@ -23,6 +23,7 @@ const Shape kSmall[] = {
     {2, {64, 9, 130}, {1, 4, 64}, 2000},
     {2, {300, 0, 300}, {2, 4, 32}, 800},
     {3, {200, 129, 40}, {1, 2, 64}, 800},
+    {1, {33, 300, 5}, {2, 2, 64}, 200},
 };
 const Shape kLarge[] = {
     {2, {1000, 333, 1037}, {2, 64, 64}, 60},
@@ -61,15 +62,21 @@ void add_cases(std::span<const Shape> shapes, std::vector<Case>& cases) {
   }
 }
 
-Summary run(const std::vector<Case>& cases) {
-  const auto subject = emulator_subject();
-  return run_campaign(
+/// Requires that all pass, and returns how many interleavings that were.
+std::int64_t require_healthy(const std::vector<Case>& cases,
+                             const kernels::emulator::Gfx942& machine = {}) {
+  const auto subject = emulator_subject({.gfx942 = machine});
+  std::string failure;
+  const Summary summary = run_campaign(
       cases, *subject,
-      [](const CaseResult& result) {
-        CAPTURE(result.c.text(), result.judgement.reason);
-        if (result.judgement.verdict != Verdict::ok) REQUIRE(result.judgement.reason == "");
+      [&](const CaseResult& result) {
+        if (!failure.empty() || result.judgement.verdict == Verdict::ok) return;
+        failure = result.c.text() + ": " + result.judgement.reason;
       },
       [] { return 0.0; });
+  REQUIRE(failure == "");
+  REQUIRE(summary.ok == static_cast<std::int64_t>(cases.size()));
+  return summary.interleavings;
 }
 
 }  // namespace
@@ -77,17 +84,27 @@ Summary run(const std::vector<Case>& cases) {
 TEST_CASE("healthy kernels pass 100,000 interleavings of small launches", "[verify][slow]") {
   std::vector<Case> cases;
   while (cases.size() * 1200 < 100'000) add_cases(kSmall, cases);
-  const Summary summary = run(cases);
-  REQUIRE(summary.ok == static_cast<std::int64_t>(cases.size()));
-  REQUIRE(summary.interleavings >= 100'000);
+  REQUIRE(require_healthy(cases) >= 100'000);
 }
 
 TEST_CASE("healthy kernels pass thousands of interleavings of large launches", "[verify][slow]") {
   std::vector<Case> cases;
   add_cases(kLarge, cases);
-  const Summary summary = run(cases);
-  REQUIRE(summary.ok == static_cast<std::int64_t>(cases.size()));
-  REQUIRE(summary.interleavings >= 1200);
+  REQUIRE(require_healthy(cases) >= 1200);
+}
+
+TEST_CASE("healthy kernels pass on one XCD, and with the compilers and runtimes that do less",
+          "[verify][slow]") {
+  std::vector<Case> cases;
+  add_cases(kSmall, cases);
+  for (Case& c : cases) c.interleavings /= 8;
+  for (const kernels::emulator::Gfx942 machine :
+       {kernels::emulator::Gfx942{.xcds = 1},
+        kernels::emulator::Gfx942{.release_covers_workgroup = false},
+        kernels::emulator::Gfx942{.kernel_end_reaches_peers = false},
+        kernels::emulator::Gfx942{.kernel_begin_reaches_l2 = false}}) {
+    REQUIRE(require_healthy(cases, machine) >= 1500);
+  }
 }
 
 }  // namespace tally::verify
