@@ -5,7 +5,6 @@
 namespace tally::kernels {
 
 struct Plain {};  // no atomic
-struct Workgroup {};
 struct Agent {};
 
 }  // namespace tally::kernels

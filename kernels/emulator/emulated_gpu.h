@@ -15,7 +15,6 @@ constexpr Order order_of(Plain) { return Order::plain; }
 constexpr Order order_of(Relaxed) { return Order::relaxed; }
 constexpr Order order_of(Acquire) { return Order::acquire; }
 constexpr Order order_of(Release) { return Order::release; }
-constexpr Scope scope_of(Workgroup) { return Scope::workgroup; }
 constexpr Scope scope_of(Agent) { return Scope::agent; }
 constexpr Scope scope_of(System) { return Scope::system; }
 
