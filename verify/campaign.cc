@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <thread>
+
+#include "verify/in_order.h"
 
 namespace tally::verify {
 namespace {
@@ -201,8 +202,7 @@ Summary run_campaign(const std::vector<Case>& cases, const Subject& subject,
   Assembler assembler(collector, subject);
   Chunks chunks(cases);
   std::mutex mutex;
-  std::map<std::size_t, std::pair<Chunk, CaseResult>> waiting;  // finished, but an earlier is not
-  std::size_t emitted = 0;
+  InOrder<std::pair<Chunk, CaseResult>> finished;
 
   const auto work = [&] {
     std::unique_lock lock(mutex);
@@ -211,18 +211,11 @@ Summary run_campaign(const std::vector<Case>& cases, const Subject& subject,
       CaseResult result = run_chunk(cases[chunk->of_case], subject, chunk->first, chunk->end);
       lock.lock();
       if (Assembler::has_failed(result)) chunks.failed(chunk->of_case);
-      waiting.emplace(chunk->number, std::pair(*chunk, std::move(result)));
-      for (auto first = waiting.begin(); first != waiting.end() && first->first == emitted;
-           first = waiting.erase(first), ++emitted) {
-        assembler.take(first->second.first, std::move(first->second.second));
-      }
+      finished.put(chunk->number, {*chunk, std::move(result)},
+                   [&](auto next) { assembler.take(next.first, std::move(next.second)); });
     }
   };
-  std::vector<std::jthread> workers;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) {
-    workers.emplace_back(work);
-  }
-  workers.clear();  // joins
+  on_all_cores(work);
   return collector.finish(now() - start);
 }
 

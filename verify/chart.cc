@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "kernels/emulator/access_names.h"
 #include "verify/chart_story.h"
 #include "verify/order_fault.h"
 
@@ -26,13 +27,10 @@ using kernels::emulator::Trace;
 constexpr std::size_t kNowhere = ~std::size_t{0};
 
 std::string order_name(const Access& access) {
-  constexpr std::string_view kOrders[] = {"",        "nontemporal", "relaxed", "acquire",
-                                          "release", "acq_rel",     "seq_cst"};
-  constexpr std::string_view kScopes[] = {"wavefront", "workgroup", "agent", "system"};
-  std::string text(kOrders[static_cast<std::size_t>(access.order)]);
-  if (is_atomic(access.order)) {
-    text += fmt::format(" {}", kScopes[static_cast<std::size_t>(access.scope)]);
-  }
+  using kernels::emulator::name;
+  const bool is_named = access.order != Order::plain;
+  std::string text(is_named ? name(access.order) : "");
+  if (is_atomic(access.order)) text += fmt::format(" {}", name(access.scope));
   return text;
 }
 

@@ -1,9 +1,8 @@
 #include "verify/exhibit.h"
 
-#include <map>
 #include <mutex>
-#include <thread>
 
+#include "verify/in_order.h"
 #include "verify/trial.h"
 
 namespace tally::verify {
@@ -45,8 +44,8 @@ Detection detect(const Case& c, const Subject& subject) {
 void show(const std::vector<Exhibit>& exhibits,
           const std::function<void(const ExhibitResult&)>& on_result) {
   std::mutex mutex;
-  std::size_t next = 0, emitted = 0;
-  std::map<std::size_t, ExhibitResult> waiting;  // finished, but an earlier one is not
+  std::size_t next = 0;
+  InOrder<ExhibitResult> finished;
   const auto work = [&] {
     std::unique_lock lock(mutex);
     while (next < exhibits.size()) {
@@ -57,17 +56,10 @@ void show(const std::vector<Exhibit>& exhibits,
       result.detection = exhibits[number].search();
       result.verdict = verdict_of(exhibits[number], result.detection);
       lock.lock();
-      waiting.emplace(number, std::move(result));
-      for (auto first = waiting.begin(); first != waiting.end() && first->first == emitted;
-           first = waiting.erase(first), ++emitted) {
-        on_result(first->second);
-      }
+      finished.put(number, std::move(result), on_result);
     }
   };
-  std::vector<std::jthread> workers;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) {
-    workers.emplace_back(work);
-  }
+  on_all_cores(work);
 }
 
 }  // namespace tally::verify

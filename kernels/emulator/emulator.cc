@@ -3,18 +3,13 @@
 #include <sstream>
 #include <utility>
 
+#include "kernels/emulator/access_names.h"
 #include "kernels/emulator/emulator_state.h"
 #include "model/check.h"
 
 namespace tally::kernels::emulator {
 
 namespace {
-
-std::string name(const ThreadId& id) {
-  std::ostringstream text;
-  text << "rank " << id.rank << " block " << id.block << " thread " << id.thread;
-  return text.str();
-}
 
 /// Number `index` of a stream's own, which is the next of all where the stream had none yet.
 int number_of(std::vector<int>& own, int index, int& next) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/emulator/access_names.h"
 #include "kernels/emulator/emulator_state.h"
 #include "model/check.h"
 
@@ -56,10 +57,9 @@ bool Emulator::State::in_bounds(const Thread& thread, const Access& access) {
   if (memory.find(access.address, access.bytes) != nullptr) return true;
   if (trace.out_of_bounds.size() < 10) {
     std::ostringstream text;
-    const ThreadId& id = thread.place.id;
-    text << "rank " << id.rank << " block " << id.block << " thread " << id.thread << ' '
-         << (access.writes() ? "writes" : "reads") << ' ' << access.bytes << " bytes at "
-         << memory.describe(access.address) << ", which is outside it";
+    text << name(thread.place.id) << ' ' << (access.writes() ? "writes" : "reads") << ' '
+         << access.bytes << " bytes at " << memory.describe(access.address)
+         << ", which is outside it";
     trace.out_of_bounds.push_back(text.str());
   }
   return memory.owner(access.address) >= 0;  // inside the arena it goes on, as hardware would

@@ -2,21 +2,13 @@
 
 #include <string_view>
 
+#include "kernels/emulator/access_names.h"
 #include "kernels/emulator/happens_before.h"
 #include "kernels/emulator/mutation.h"
 
 namespace tally::kernels::emulator {
 namespace {
 
-std::string_view name(Order order) {
-  constexpr std::string_view kNames[] = {"plain",   "nontemporal", "relaxed", "acquire",
-                                         "release", "acq_rel",     "seq_cst"};
-  return kNames[static_cast<int>(order)];
-}
-std::string_view name(Scope scope) {
-  constexpr std::string_view kNames[] = {"wavefront", "workgroup", "agent", "system"};
-  return kNames[static_cast<int>(scope)];
-}
 std::string_view verb(AccessKind kind) {
   constexpr std::string_view kVerbs[] = {"loads", "stores", "updates"};
   return kVerbs[static_cast<int>(kind)];
@@ -36,9 +28,7 @@ std::string_view why(Race::Kind kind) {
 }  // namespace
 
 std::string describe(const RacingAccess& access) {
-  std::string text = "rank " + std::to_string(access.thread.rank) + " block " +
-                     std::to_string(access.thread.block) + " thread " +
-                     std::to_string(access.thread.thread) + ' ';
+  std::string text = name(access.thread) + ' ';
   text += verb(access.kind);
   text += ' ' + std::to_string(access.bytes) + (access.bytes == 1 ? " byte (" : " bytes (");
   text += name(access.order);

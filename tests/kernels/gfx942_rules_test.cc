@@ -1,6 +1,6 @@
 // Goal: what was measured on MI300X is what the model does: when a load of which kind sees a store
 // at last, and when never. And every rule of the model shows.
-// Method: the most stubborn memory, which is late and keeps what it has for as long as it may.
+// Method: a memory that does everything as late, and keeps every line as long, as it is allowed to.
 // Tests T1 to T7 stand for those of github.com/MrRoy09/AMD-CDNA3-Cache-MicroBenchmarking on MI300X.
 
 #include <cstring>
