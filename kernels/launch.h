@@ -1,0 +1,51 @@
+#pragma once
+
+// One launch, as plain data: what a kernel is given on every Gpu. It holds all ranks that the launch
+// plays, so that one GPU may play several in one grid; place p of the launch is rank
+// first_rank + p.
+
+#include <cstdint>
+
+#include "kernels/block_scale.h"
+#include "kernels/gpu.h"
+
+namespace tally::kernels {
+
+/// What all ranks reach, by rank, as mapped into the launching process. All of it is memory that a
+/// communicator owns.
+struct Peers {
+  void* scratch[kMaxRanks];           // the wire's words, behind them the scales
+  std::uint32_t* flags[kMaxRanks];    // [blocks][kMaxRanks]
+  std::uint64_t* packets[kMaxRanks];  // low_latency.h
+};
+
+/// What a communicator has for the ranks of a launch alone, place after place.
+struct Own {
+  std::uint32_t* epochs;          // [place][max_blocks]: meetings that a block has passed
+  std::uint32_t* packet_epochs;   // [place][max_threads]: calls with elements so far
+  Stuck* stuck;                   // [place]
+  std::int32_t max_blocks;        // of the largest launch
+  std::int32_t max_threads;       // of the largest launch, in all its blocks
+  std::int64_t bytes_of_packets;  // that each rank has
+};
+
+/// A rank's buffers of one call. The counts are all_to_all_v's alone.
+struct RankCall {
+  const void* input;
+  void* output;
+  const std::int64_t* send_counts;  // [ranks], elements for each rank
+  std::int64_t* received_counts;    // [ranks], elements from each rank, or behind an error -1
+};
+
+struct Launch {
+  Peers peers;
+  Own own;
+  RankCall calls[kMaxRanks];  // by place
+  std::int64_t count;         // the collective's own; of all_to_all_v, the bound of every count
+  std::int32_t ranks, first_rank;
+  float factor;           // of premul_sum, a value of the element type
+  BlockParameters wire;   // of block wires
+  std::uint32_t number;   // of the call, as the host counts; faithful kernels do not look at it
+};
+
+}  // namespace tally::kernels
