@@ -2,14 +2,22 @@
 # and its CUDA language would end the configuration where there is no nvcc. Where a tool is absent,
 # TALLY_NO_GFX942 or TALLY_NO_SM_90 says which, and tests say it when they are skipped.
 
+# AMD: ROCm where it is installed, with its own compiler; else Debian's clang and HIP.
+set(TALLY_ROCM /opt/rocm CACHE PATH "where ROCm is looked for")
+set(is_rocm OFF)
+if(EXISTS ${TALLY_ROCM}/llvm/bin/clang++ AND EXISTS ${TALLY_ROCM}/include/hip/hip_runtime.h)
+  set(is_rocm ON)
+  find_program(TALLY_HIP_CLANG clang++ PATHS ${TALLY_ROCM}/llvm/bin NO_DEFAULT_PATH)
+endif()
 find_program(TALLY_HIP_CLANG NAMES clang++-19 clang++-20 clang++-21)
 get_filename_component(llvm "${TALLY_HIP_CLANG}" REALPATH)
 get_filename_component(llvm "${llvm}" DIRECTORY)
 find_program(TALLY_HIP_BUNDLER clang-offload-bundler PATHS ${llvm} NO_DEFAULT_PATH)
+find_program(TALLY_LLD NAMES ld.lld PATHS ${llvm} NO_DEFAULT_PATH)
 find_program(TALLY_LLD NAMES ld.lld-19 ld.lld-20 ld.lld-21 ld.lld)
-find_path(TALLY_HIP_INCLUDE hip/hip_runtime.h)
-find_library(TALLY_HIP_RUNTIME amdhip64)
-find_path(TALLY_HIP_BITCODE ockl.bc PATH_SUFFIXES
+find_path(TALLY_HIP_INCLUDE hip/hip_runtime.h HINTS ${TALLY_ROCM}/include)
+find_library(TALLY_HIP_RUNTIME amdhip64 HINTS ${TALLY_ROCM}/lib)
+find_path(TALLY_HIP_BITCODE ockl.bc HINTS ${TALLY_ROCM}/amdgcn/bitcode PATH_SUFFIXES
   lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode lib/amdgcn/bitcode)
 find_program(TALLY_NVCC nvcc HINTS /usr/local/cuda/bin)
 find_library(TALLY_CUDA_RUNTIME cudart_static HINTS /usr/local/cuda/lib64)
@@ -27,18 +35,40 @@ function(tally_missing variable)
   endif()
   set(${variable} "${absent}" PARENT_SCOPE)
 endfunction()
-tally_missing(TALLY_NO_GFX942_ASSEMBLY HIP_CLANG HIP_INCLUDE HIP_BITCODE)
-tally_missing(TALLY_NO_GFX942_OBJECT HIP_CLANG HIP_INCLUDE HIP_BITCODE HIP_BUNDLER HIP_RUNTIME LLD)
-tally_missing(TALLY_NO_SM_90_ASSEMBLY NVCC)
-tally_missing(TALLY_NO_SM_90_OBJECT NVCC CUDA_RUNTIME)
+tally_missing(TALLY_NO_GFX942 HIP_CLANG HIP_INCLUDE HIP_BITCODE HIP_BUNDLER HIP_RUNTIME LLD)
+tally_missing(TALLY_NO_SM_90 NVCC CUDA_RUNTIME)
+if(NOT TALLY_NO_SM_90)
+  execute_process(COMMAND ${TALLY_NVCC} --version OUTPUT_VARIABLE nvcc_version)
+  if(nvcc_version MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_LESS 12.8)
+    set(TALLY_NO_SM_90 "nvcc ${CMAKE_MATCH_1} is older than 12.8")
+  endif()
+endif()
+
+# What AMD's kernels are compiled for: gfx950 too, where the compiler knows it and has its library.
+set(TALLY_GFX942_ARCHITECTURES gfx942)
+if(is_rocm AND NOT TALLY_NO_GFX942)
+  execute_process(COMMAND ${TALLY_HIP_CLANG} --target=amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib
+    -x c -c /dev/null -o /dev/null RESULT_VARIABLE is_unknown OUTPUT_QUIET ERROR_QUIET)
+  if(is_unknown EQUAL 0)
+    list(APPEND TALLY_GFX942_ARCHITECTURES gfx950)
+  endif()
+endif()
 
 # The arithmetic that tally_flags freezes on hosts, frozen here. nvcc has its own words for it.
-set(TALLY_GFX942_FLAGS -x hip --offload-arch=gfx942 -std=c++20 -O3 -ffp-contract=off -Wall -Wextra
-  -D__HIP_PLATFORM_AMD__ -I${PROJECT_SOURCE_DIR} --rocm-path=/usr
-  --rocm-device-lib-path=${PROJECT_BINARY_DIR}/gfx942_bitcode)
+string(REPLACE ";" "," architectures "${TALLY_GFX942_ARCHITECTURES}")
+set(TALLY_GFX942_FLAGS -x hip --offload-arch=${architectures} -std=c++20 -O3 -ffp-contract=off
+  -Wall -Wextra -D__HIP_PLATFORM_AMD__ -DTALLY_GFX_ARCHITECTURES="${architectures}"
+  -I${PROJECT_SOURCE_DIR})
+if(is_rocm)
+  list(APPEND TALLY_GFX942_FLAGS --rocm-path=${TALLY_ROCM}
+    --rocm-device-lib-path=${TALLY_HIP_BITCODE})
+else()
+  list(APPEND TALLY_GFX942_FLAGS --rocm-path=/usr
+    --rocm-device-lib-path=${PROJECT_BINARY_DIR}/gfx942_bitcode)
+endif()
 set(TALLY_SM_90_FLAGS -std=c++20 -arch=sm_90 -O3 --fmad=false --ftz=false --prec-div=true
   --expt-relaxed-constexpr -Werror=all-warnings -I${PROJECT_SOURCE_DIR})
-if(TALLY_HIP_BITCODE)
+if(TALLY_HIP_BITCODE AND NOT is_rocm)
   # Debian's device libraries end at gfx940, whose instructions gfx942 has.
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gfx942_bitcode)
   file(GLOB bitcode ${TALLY_HIP_BITCODE}/*.bc)
@@ -52,29 +82,75 @@ if(TALLY_HIP_BITCODE)
   endif()
 endif()
 
-# tally_device_file(variable DEVICE gfx942|sm_90 KIND assembly|object SOURCE file): compiles one
-# source and names the result in `variable`; empty where the device's tools are absent.
-function(tally_device_file variable)
-  cmake_parse_arguments(arg "" "DEVICE;KIND;SOURCE" "" ${ARGN})
-  set(${variable} "" PARENT_SCOPE)
-  string(TOUPPER TALLY_NO_${arg_DEVICE}_${arg_KIND} missing)
-  if(${missing})
+# tally_device_object(object assembly DEVICE gfx942|sm_90 SOURCE file): compiles one source. Names
+# the object and, as the same compilation has it, the assembly; both empty where tools are absent.
+function(tally_device_object object_variable assembly_variable)
+  cmake_parse_arguments(arg "" "DEVICE;SOURCE" "" ${ARGN})
+  set(${object_variable} "" PARENT_SCOPE)
+  set(${assembly_variable} "" PARENT_SCOPE)
+  string(TOUPPER ${arg_DEVICE} device)
+  if(TALLY_NO_${device})
     return()
   endif()
-  set(gfx942_compiler ${TALLY_HIP_CLANG})
-  set(gfx942_assembly s --offload-device-only -S)
-  set(gfx942_object o -c)
-  set(sm_90_compiler ${TALLY_NVCC})
-  set(sm_90_assembly ptx -ptx)
-  set(sm_90_object o -c)
-  set(how ${${arg_DEVICE}_${arg_KIND}})
-  list(POP_FRONT how suffix)
-  string(TOUPPER TALLY_${arg_DEVICE}_FLAGS flags)
   get_filename_component(stem ${arg_SOURCE} NAME_WE)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${stem}.${arg_DEVICE})
+  file(MAKE_DIRECTORY ${folder})
+  set(object ${folder}/${stem}.o)
+  if(arg_DEVICE STREQUAL gfx942)
+    set(compile ${TALLY_HIP_CLANG} -save-temps=obj)
+    set(assembly ${folder}/${stem}-hip-amdgcn-amd-amdhsa-gfx942.s)
+  else()
+    set(compile ${TALLY_NVCC} --keep --keep-dir ${folder})
+    set(assembly ${folder}/${stem}.ptx)
+  endif()
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE})
-  set(result ${CMAKE_CURRENT_BINARY_DIR}/${stem}.${arg_DEVICE}.${suffix})
-  add_custom_command(OUTPUT ${result} DEPENDS ${source} DEPFILE ${result}.d
-    COMMAND ${${arg_DEVICE}_compiler} ${${flags}} ${how} -MD -MF ${result}.d ${source} -o ${result}
+  add_custom_command(OUTPUT ${object} BYPRODUCTS ${assembly} DEPENDS ${source} DEPFILE ${object}.d
+    COMMAND ${compile} ${TALLY_${device}_FLAGS} -MD -MF ${object}.d -c ${source} -o ${object}
     COMMENT "Compiling ${arg_SOURCE} for ${arg_DEVICE}" VERBATIM)
-  set(${variable} ${result} PARENT_SCOPE)
+  set(${object_variable} ${object} PARENT_SCOPE)
+  set(${assembly_variable} ${assembly} PARENT_SCOPE)
+endfunction()
+
+# tally_gpu_library(device SOURCES ... LIBRARIES ...): the library tally_gpu_<device>, of kernels
+# and their runtime. Its property TALLY_ASSEMBLY names what the first source became.
+function(tally_gpu_library device)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(objects "")
+  set(listings "")
+  foreach(source ${arg_SOURCES})
+    tally_device_object(object assembly DEVICE ${device} SOURCE ${source})
+    list(APPEND objects ${object})
+    list(APPEND listings ${assembly})
+  endforeach()
+  if(NOT objects)
+    return()
+  endif()
+  add_library(tally_gpu_${device} STATIC EXCLUDE_FROM_ALL ${objects})
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  list(GET listings 0 listing)
+  set_target_properties(tally_gpu_${device} PROPERTIES LINKER_LANGUAGE CXX
+    TALLY_ASSEMBLY ${listing})
+  target_link_libraries(tally_gpu_${device} PUBLIC tally_model ${arg_LIBRARIES})
+endfunction()
+
+# tally_choose_gpu(): the library tally_gpu, which TALLY_GPU chooses: auto is sm_90 where nvcc is
+# installed, else gfx942 where ROCm is, else none.
+set(TALLY_GPU auto CACHE STRING "the GPU that tally has kernels for")
+set_property(CACHE TALLY_GPU PROPERTY STRINGS auto none sm_90 gfx942)
+function(tally_choose_gpu)
+  set(chosen ${TALLY_GPU})
+  if(chosen STREQUAL auto)
+    set(chosen none)
+    if(TARGET tally_gpu_sm_90)
+      set(chosen sm_90)
+    elseif(TARGET tally_gpu_gfx942 AND is_rocm)
+      set(chosen gfx942)
+    endif()
+  endif()
+  if(NOT TARGET tally_gpu_${chosen})
+    message(FATAL_ERROR "TALLY_GPU=${chosen}: ${TALLY_NO_GFX942} ${TALLY_NO_SM_90}")
+  endif()
+  message(STATUS "tally's GPU: ${chosen}")
+  add_library(tally_gpu INTERFACE)
+  target_link_libraries(tally_gpu INTERFACE tally_gpu_${chosen})
 endfunction()

@@ -5,13 +5,28 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define TALLY_GPU_CALL(call)                                                           \
-  do {                                                                                 \
-    const hipError_t tally_error = (call);                                             \
-    if (tally_error != hipSuccess) {                                                   \
-      std::fprintf(stderr, "%s:%d: %s: error %d, %s: %s\n", __FILE__, __LINE__, #call, \
-                   static_cast<int>(tally_error), hipGetErrorName(tally_error),        \
-                   hipGetErrorString(tally_error));                                    \
-      std::abort();                                                                    \
-    }                                                                                  \
-  } while (false)
+namespace tally::kernels {
+
+inline void check_gpu_call(hipError_t error, const char* call, const char* file, int line) {
+  if (error == hipSuccess) return;
+  std::fprintf(stderr, "%s:%d: %s: error %d, %s: %s\n", file, line, call, static_cast<int>(error),
+               hipGetErrorName(error), hipGetErrorString(error));
+  std::abort();
+}
+
+inline bool gpu_call_succeeded(hipError_t error, hipError_t expected, const char* call,
+                               const char* file, int line) {
+  if (error != expected) check_gpu_call(error, call, file, line);
+  if (error == hipSuccess) return true;
+  static_cast<void>(hipGetLastError());
+  return false;
+}
+
+}  // namespace tally::kernels
+
+#define TALLY_GPU_CALL(call) ::tally::kernels::check_gpu_call((call), #call, __FILE__, __LINE__)
+
+/// False where the call failed with `expected`, which is then no error of a later call either. Any
+/// other failure stops.
+#define TALLY_GPU_CALL_SUCCEEDED(expected, call) \
+  ::tally::kernels::gpu_call_succeeded((call), (expected), #call, __FILE__, __LINE__)

@@ -1,7 +1,7 @@
 #pragma once
 
-// One launch, as plain data: what a kernel is given on every Gpu. It holds all ranks that the launch
-// plays, so that one GPU may play several in one grid; place p of the launch is rank
+// One launch, as plain data: what a kernel is given on every Gpu. It holds all ranks that the
+// launch plays, so that one GPU may play several in one grid; place p of the launch is rank
 // first_rank + p.
 
 #include <cstdint>
@@ -10,6 +10,10 @@
 #include "kernels/gpu.h"
 
 namespace tally::kernels {
+
+/// The largest block that a kernel may be launched with. can_launch() says what else a block must
+/// be.
+inline constexpr int kMaxThreads = 512;
 
 /// What all ranks reach, by rank, as mapped into the launching process. All of it is memory that a
 /// communicator owns.
@@ -43,9 +47,9 @@ struct Launch {
   RankCall calls[kMaxRanks];  // by place
   std::int64_t count;         // the collective's own; of all_to_all_v, the bound of every count
   std::int32_t ranks, first_rank;
-  float factor;           // of premul_sum, a value of the element type
-  BlockParameters wire;   // of block wires
-  std::uint32_t number;   // of the call, as the host counts; faithful kernels do not look at it
+  float factor;          // of premul_sum, a value of the element type
+  BlockParameters wire;  // of block wires
+  std::uint32_t number;  // of the call, as the host counts; faithful kernels do not look at it
 };
 
 }  // namespace tally::kernels

@@ -45,6 +45,13 @@ struct KernelName {
   model::Arithmetic arithmetic;
 };
 
+/// A conversion by the hardware against the software's, over all inputs. Two NaNs are equal.
+struct ConversionDifference {
+  std::string conversion;
+  std::uint64_t inputs = 0, different = 0;
+  std::uint32_t first = 0;  // the least input that differs, where any does
+};
+
 /// Memory of another process, as 64 bytes that may be sent to it.
 using MemoryHandle = std::array<std::byte, 64>;
 
@@ -105,6 +112,10 @@ class GpuRuntime {
   /// device at once, or they wait for each other until they give up.
   virtual void launch(const void* kernel, int blocks, int threads, int places, Stream stream,
                       const Launch& launch) = 0;
+
+  /// On the calling thread's device: all that the kernels use, 2^32 values to encode, all codes to
+  /// decode.
+  virtual std::vector<ConversionDifference> compare_conversions() = 0;
 };
 
 /// The runtime that this program was linked with; null where it was linked with none.
