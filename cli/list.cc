@@ -15,8 +15,9 @@ int list(const Arguments& arguments) {
   }
   fmt::print("subjects\n");
   for (const std::string& name : verify::subject_names()) {
-    const auto subject = verify::find_subject(name);
-    fmt::print("  {:<26}{}\n", name, *subject != nullptr ? "available" : "not available here");
+    const auto found = verify::find_subject(name, {kernels::hardware::linked_gpu_runtime()});
+    fmt::print("  {:<26}{}\n", name,
+               found->subject ? "available" : "not available here: " + found->unavailable);
   }
   fmt::print("algorithms\n");
   for (const model::Builder& builder : model::builders()) {

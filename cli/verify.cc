@@ -8,6 +8,7 @@
 #include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/verify_options.h"
+#include "verify/conversion_check.h"
 #include "verify/report.h"
 #include "verify/subject.h"
 
@@ -56,6 +57,14 @@ class Reports {
   std::vector<std::unique_ptr<verify::Report>> reports_;
 };
 
+int verify_conversions(const VerifyOptions& options) {
+  if (options.subject != "gpu") {
+    return complain({"--conversions", "are a GPU's", "--subject gpu"});
+  }
+  auto& gpu = *kernels::hardware::linked_gpu_runtime();
+  return tally::verify::check_conversions(gpu, options.devices, std::cout) ? kHeld : kFailed;
+}
+
 }  // namespace
 
 int verify(const Arguments& arguments) {
@@ -65,20 +74,22 @@ int verify(const Arguments& arguments) {
     std::cout << *options->help;
     return kHeld;
   }
-  const auto subject = tally::verify::find_subject(options->subject);
-  if (!subject) return complain(subject.error());
-  if (*subject == nullptr) {
+  const auto found = tally::verify::find_subject(
+      options->subject, {kernels::hardware::linked_gpu_runtime(), options->devices});
+  if (!found) return complain(found.error());
+  if (found->subject == nullptr) {
     fmt::print(stderr,
-               "tally: subject '{}' is not available here\n  hint: --subject emulator needs "
+               "tally: subject '{}' is not available here: {}\n  hint: --subject emulator needs "
                "no GPU\n",
-               options->subject);
+               options->subject, found->unavailable);
     return kNotHere;
   }
+  if (options->conversions) return verify_conversions(*options);
   Reports reports;
   if (const auto error = reports.open(*options)) return complain(*error);
   Progress progress(options->cases.size(), 64, "cases");
   const auto summary = tally::verify::run_campaign(
-      options->cases, **subject,
+      options->cases, *found->subject,
       [&](const tally::verify::CaseResult& result) {
         reports.add(result);
         progress.step();

@@ -21,7 +21,7 @@ using verify::Plan;
 struct Typed {
   std::string collective, algorithm, ranks, dtype, op, wire, accumulate, count, input, placement;
   std::string smallest, largest, factor, calls, geometry, seed, interleavings;
-  std::string memory, shard, plant, replay;
+  std::string memory, shard, plant, replay, devices;
   bool graph = false;
 };
 
@@ -50,6 +50,10 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
                "capture one call and replay it with other inputs, instead of calls in a row");
   app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
+  app.add_option("--devices", typed.devices, "list of GPUs that play the ranks, beginning with 0");
+  app.add_flag("--conversions", options.conversions,
+               "compare the GPUs' conversions with the kernels' software, for every input, "
+               "instead of running cases");
   app.add_option("--seed", typed.seed, "one seed for all that is random (1)");
   app.add_option("--interleavings", typed.interleavings,
                  "orders of the threads that are tried for each case (1); with more than one, "
@@ -77,8 +81,8 @@ std::optional<Error> check_replay(const CLI::App& app) {
   if (app.count("--replay") == 0) return std::nullopt;
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
-    const bool goes_along = name == "replay" || name == "subject" || name == "json" ||
-                            name == "csv" || name == "junit" || name == "help";
+    const bool goes_along = name == "replay" || name == "subject" || name == "devices" ||
+                            name == "json" || name == "csv" || name == "junit" || name == "help";
     if (option->count() == 0 || goes_along) continue;
     return Error{"--replay", "is a whole case, and takes no --" + name,
                  "change it in the case's text"};
@@ -136,6 +140,11 @@ std::optional<Error> read_fault(const std::string& typed, Plan& plan) {
   }
   plan.fault = typed;
   return std::nullopt;
+}
+
+Result<int> device(const std::string& text) {
+  const auto value = number("--devices", text, 0, 1023);
+  return value ? Result<int>(static_cast<int>(*value)) : Result<int>(value.error());
 }
 
 std::optional<Error> read_memory(const std::string& typed, Plan& plan) {
@@ -229,6 +238,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (options.help) return options;
   if (auto error = check_outputs({options.json, options.csv, options.junit})) return *error;
   if (auto error = check_replay(app)) return *error;
+  if (auto error = read_list(typed.devices, device, options.devices)) return *error;
   if (!typed.replay.empty()) {
     const auto c = verify::parse_case(typed.replay);
     if (!c) return c.error();

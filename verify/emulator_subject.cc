@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "kernels/emulator/communicator.h"
-#include "model/suggestion.h"
 #include "verify/chart.h"
 #include "verify/subject.h"
 
@@ -162,30 +161,10 @@ class EmulatorSubject : public Subject {
   const emulator::Settings base_;
 };
 
-// The others are named so that asking for one is not a spelling mistake.
-constexpr std::string_view kNotBuiltHere[] = {"gpu", "nccl", "mpi"};
-
 }  // namespace
 
 std::unique_ptr<Subject> emulator_subject(const emulator::Settings& base) {
   return std::make_unique<EmulatorSubject>(base);
-}
-
-std::vector<std::string> subject_names() {
-  std::vector<std::string> names = {"emulator"};
-  names.insert(names.end(), std::begin(kNotBuiltHere), std::end(kNotBuiltHere));
-  return names;
-}
-
-model::Result<std::shared_ptr<Subject>> find_subject(std::string_view name) {
-  if (name == "emulator") return std::shared_ptr<Subject>(emulator_subject());
-  const std::string_view kind = name.substr(0, name.find('='));
-  if (std::find(std::begin(kNotBuiltHere), std::end(kNotBuiltHere), kind) !=
-      std::end(kNotBuiltHere)) {
-    return std::shared_ptr<Subject>();
-  }
-  return model::Error{"--subject", "unknown subject '" + std::string(name) + "'",
-                      model::suggestion(name, subject_names())};
 }
 
 }  // namespace tally::verify

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/hardware/gpu_runtime.h"
 #include "reference/run.h"
 #include "verify/case.h"
 #include "verify/interleaving.h"
@@ -58,9 +59,20 @@ class Subject {
 /// log are the case's.
 std::unique_ptr<Subject> emulator_subject(const kernels::emulator::Settings& base = {});
 
-/// The subject of that name; an error where there is no such name, null where it is known but not
-/// available on this machine.
-model::Result<std::shared_ptr<Subject>> find_subject(std::string_view name);
+/// What subjects may run on beside the host: the GPUs of a runtime, null for none; of those the
+/// ones that are named, or all.
+struct Hardware {
+  kernels::hardware::GpuRuntime* gpu = nullptr;
+  std::vector<int> devices = {};
+};
+
+/// A subject that is known; where it is null, why it is not available here.
+struct FoundSubject {
+  std::shared_ptr<Subject> subject;
+  std::string unavailable;
+};
+/// An error where there is no such name.
+model::Result<FoundSubject> find_subject(std::string_view name, const Hardware& hardware);
 /// Every name that --subject knows.
 std::vector<std::string> subject_names();
 

@@ -45,6 +45,24 @@ std::vector<Share> share_out(int ranks, int devices) {
   return shares;
 }
 
+std::optional<std::string> cannot_launch(const GpuRuntime& runtime, const Share& share,
+                                         const KernelName& kernel, int blocks, int threads) {
+  const Device& device = runtime.devices()[share.device];
+  if (runtime.find_kernel(kernel) == nullptr) return "the GPU has no such kernel";
+  if (threads > kMaxThreads) {
+    return "a block has at most " + std::to_string(kMaxThreads) + " threads on a GPU";
+  }
+  if (!can_launch(kernel.arithmetic.wire, threads, device.wave)) {
+    return "a block of the wire needs whole groups of threads in a wave";
+  }
+  if (blocks * share.ranks > device.processors) {
+    return "all blocks have to be on the GPU at once, which has " +
+           std::to_string(device.processors) + " processors for " + std::to_string(share.ranks) +
+           " ranks";
+  }
+  return std::nullopt;
+}
+
 std::string Lost::text() const {
   return "rank " + std::to_string(rank) + ", block " + std::to_string(block) +
          ", gave up waiting for rank " + std::to_string(peer);
@@ -241,17 +259,11 @@ GpuSession::~GpuSession() {
 
 std::optional<std::string> GpuSession::cannot_launch(int share, const GroupCall& call) const {
   const auto& [collective, algorithm, arithmetic] = call.kernel;
-  const Device& device = runtime_.devices()[shares_[share].device];
-  if (runtime_.find_kernel(call.kernel) == nullptr) return "the GPU has no such kernel";
+  auto reason =
+      hardware::cannot_launch(runtime_, shares_[share], call.kernel, call.blocks, call.threads);
+  if (reason) return reason;
   if (call.threads > options_.max_threads || call.blocks > options_.max_blocks) {
     return "the communicator was not made for so large a launch";
-  }
-  if (!can_launch(arithmetic.wire, call.threads, device.wave)) {
-    return "a block of the wire needs whole groups of threads in a wave";
-  }
-  if (call.blocks * shares_[share].ranks > device.processors) {
-    return "all blocks have to be on the GPU at once, which has " +
-           std::to_string(device.processors) + " processors";
   }
   if (scratch_bytes(collective, arithmetic, ranks_, call.count) > options_.scratch_bytes ||
       packet_bytes(collective, algorithm, arithmetic, ranks_, call.count) > options_.packet_bytes) {

@@ -30,6 +30,10 @@ struct Share {
 /// having one more where they must. Devices that would have none are left out.
 std::vector<Share> share_out(int ranks, int devices);
 
+/// Why a device cannot launch a kernel on the share's ranks; nothing where it can.
+std::optional<std::string> cannot_launch(const GpuRuntime& runtime, const Share& share,
+                                         const KernelName& kernel, int blocks, int threads);
+
 /// What the largest call needs of each rank, and the largest launch.
 struct SessionOptions {
   std::size_t scratch_bytes = 0, packet_bytes = 0;
@@ -68,7 +72,7 @@ class GpuSession {
   const std::vector<Share>& shares() const { return shares_; }
   const SessionOptions& options() const { return options_; }
 
-  /// Why the call cannot be launched on the share; nothing where it can.
+  /// Why the call cannot be launched on the share, or does not fit; nothing where it can.
   std::optional<std::string> cannot_launch(int share, const GroupCall& call) const;
   /// Puts the share's ranks of a call into a stream of its device, which is made the thread's. The
   /// calls of a share are launched in the same order in all processes, and follow each other, in

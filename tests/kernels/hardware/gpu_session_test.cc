@@ -238,12 +238,13 @@ TEST_CASE("a call that does not fit is refused, and says why", "[kernels]") {
   REQUIRE(refused(call) == "the communicator was not made for so many elements");
   call = fits;
   call.blocks = 3;
-  REQUIRE(refused(call) == "all blocks have to be on the GPU at once, which has 16 processors");
-  call.blocks = 5;
-  REQUIRE(refused(call) == "the communicator was not made for so large a launch");
+  REQUIRE(refused(call) ==
+          "all blocks have to be on the GPU at once, which has 16 processors for 8 ranks");
   call = fits;
-  call.threads = 65;
+  call.threads = 128;
   REQUIRE(refused(call) == "the communicator was not made for so large a launch");
+  call.threads = 1024;
+  REQUIRE(refused(call) == "a block has at most 512 threads on a GPU");
   call.threads = 12;
   call.kernel.arithmetic.wire = *model::parse_wire("e4m3fn:b128:f32");
   REQUIRE(refused(call) == "a block of the wire needs whole groups of threads in a wave");

@@ -47,6 +47,7 @@ class HostGpuRuntime : public kernels::hardware::GpuRuntime {
   /// Pairs of devices that cannot reach each other.
   std::set<std::pair<int, int>> apart;
   bool imports = true;
+  std::vector<kernels::hardware::ConversionDifference> conversions;  // what comparing them gives
 
   std::size_t live() const { return memory_.size(); }
   /// Whether the current device may reach all of [first, first + bytes).

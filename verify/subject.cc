@@ -1,0 +1,55 @@
+#include "verify/subject.h"
+
+#include "model/suggestion.h"
+#include "verify/gpu_subject.h"
+
+namespace tally::verify {
+namespace {
+
+FoundSubject find_emulator(std::string_view, const Hardware&) { return {emulator_subject(), ""}; }
+
+FoundSubject find_gpu(std::string_view, const Hardware& hardware) {
+  if (hardware.gpu == nullptr) {
+    return {nullptr, "this program was built without kernels for a GPU"};
+  }
+  const int devices = static_cast<int>(hardware.gpu->devices().size());
+  if (devices == 0) return {nullptr, hardware.gpu->unavailable()};
+  for (const int device : hardware.devices) {
+    if (device >= devices) {
+      return {nullptr, "there is no device " + std::to_string(device) + ", but " +
+                           std::to_string(devices) + " beginning with 0"};
+    }
+  }
+  return {gpu_subject(*hardware.gpu, hardware.devices), ""};
+}
+
+// Named, so that asking for one is not a spelling mistake.
+FoundSubject find_nothing(std::string_view, const Hardware&) { return {nullptr, "not built yet"}; }
+
+/// `find` is given what stands behind the name's "=".
+struct KnownSubject {
+  std::string_view name;
+  FoundSubject (*find)(std::string_view argument, const Hardware& hardware);
+};
+constexpr KnownSubject kSubjects[] = {
+    {"emulator", find_emulator}, {"gpu", find_gpu}, {"nccl", find_nothing}, {"mpi", find_nothing}};
+
+}  // namespace
+
+std::vector<std::string> subject_names() {
+  std::vector<std::string> names;
+  for (const KnownSubject& known : kSubjects) names.emplace_back(known.name);
+  return names;
+}
+
+model::Result<FoundSubject> find_subject(std::string_view name, const Hardware& hardware) {
+  const std::size_t end = name.find('=');
+  const std::string_view argument = end == name.npos ? "" : name.substr(end + 1);
+  for (const KnownSubject& known : kSubjects) {
+    if (known.name == name.substr(0, end)) return known.find(argument, hardware);
+  }
+  return model::Error{"--subject", "unknown subject '" + std::string(name) + "'",
+                      model::suggestion(name, subject_names())};
+}
+
+}  // namespace tally::verify
