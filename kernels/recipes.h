@@ -57,8 +57,8 @@ void for_each_recipe(Visit visit) {
 
 /// What a recipe's arithmetic is called: all block wires of one element format alike.
 inline std::string recipe_name(const model::Arithmetic& arithmetic) {
-  const auto& [element, wire, op, accumulate] = arithmetic;
-  std::string text(model::format(element).name);
+  const auto& [element, wire, op, accumulate, factor] = arithmetic;
+  std::string text(element.name());
   text += '/';
   text += wire.is_block() ? std::string(model::format(wire.format).name) + ":blocks" : wire.name();
   for (const std::string_view part : {model::name(op), model::name(accumulate)}) {
