@@ -82,6 +82,7 @@ std::string Mutant::name() const {
 std::vector<Mutant> mutants() {
   std::vector<Mutant> all;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     const std::string algorithm(builder.algorithm);
     for (const Site& site : sites_of(case_of(algorithm))) {
       for (const Change change : {Change::drop, Change::relax, Change::narrow}) {
