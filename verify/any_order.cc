@@ -85,10 +85,27 @@ reference::RankBuffers multiplied(Format format, reference::RankBuffers terms, f
   return terms;
 }
 
-/// Which special values there are, and what the finite ones add up to on either side of zero.
+/// The terms on one side of zero.
+struct Side {
+  int terms = 0;
+  double magnitude = 0;  // of their sum, rounded up
+
+  void add(float x) {
+    magnitude = terms == 0 ? std::fabs(x) : up(magnitude + std::fabs(x));
+    ++terms;
+  }
+  /// Whether a partial sum may leave the format on this side. Rounding is monotonic, so that none
+  /// goes farther than these terms do without the others.
+  bool may_overflow(const NumberFormat& format) const {
+    const double rounding = up((terms - 1) * format.unit_roundoff() * magnitude);
+    return terms > 1 && up(magnitude + rounding) > format.max_finite();
+  }
+};
+
+/// Which special values there are, and the finite ones.
 struct Survey {
   bool nan = false, plus_infinity = false, minus_infinity = false, all_minus_zero = true;
-  double positive = 0, negative = 0;  // magnitudes, rounded up
+  Side positive, negative;
 
   explicit Survey(std::span<const float> x) {
     for (const float value : x) {
@@ -98,8 +115,7 @@ struct Survey {
       } else if (std::isinf(value)) {
         (value > 0 ? plus_infinity : minus_infinity) = true;
       } else if (value != 0) {
-        double& side = value > 0 ? positive : negative;
-        side = up(side + std::fabs(value));
+        (value > 0 ? positive : negative).add(value);
       }
     }
   }
@@ -171,17 +187,14 @@ Allowance AnyOrder::at(std::int64_t element) const {
 
 Allowance AnyOrder::sum_of(std::span<const float> x, double any_order_bound) const {
   const NumberFormat& format = model::format(arithmetic_.element);
-  const auto terms = static_cast<double>(x.size());
   const bool is_mean = arithmetic_.op == Op::avg;
   Allowance allowed;
   if (is_mean) allowed.divisor = static_cast<int>(x.size());
   for (const float value : x) allowed.sum.add(value);
 
   const Survey found(x);
-  const double magnitude = up(found.positive + found.negative);
-  const double rounding = up((terms - 1) * format.unit_roundoff() * magnitude);
-  const bool passes_above = up(found.positive + rounding) > format.max_finite();
-  const bool passes_below = up(found.negative + rounding) > format.max_finite();
+  const bool passes_above = found.positive.may_overflow(format);
+  const bool passes_below = found.negative.may_overflow(format);
   const auto decide = [&] {
     allowed.code = allowed.sum.code(format.id, model::kAsFormat, allowed.divisor);
     allowed.either_zero = found.all_minus_zero;
@@ -212,7 +225,9 @@ Allowance AnyOrder::sum_of(std::span<const float> x, double any_order_bound) con
   if (std::isinf(any_order_bound)) {
     // Something may overflow, but has not where the result is finite: n - 1 roundings of a sum, and
     // two behind its division, of at most what the magnitudes add up to.
-    const double n = is_mean ? terms + 1 : terms - 1, u = format.unit_roundoff();
+    const auto n = static_cast<double>(is_mean ? x.size() + 1 : x.size() - 1);
+    const double u = format.unit_roundoff();
+    const double magnitude = up(found.positive.magnitude + found.negative.magnitude);
     allowed.bound = up(up(n * u * up(1 + n * u)) * up(magnitude / allowed.divisor));
   }
   return allowed;
