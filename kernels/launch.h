@@ -21,6 +21,7 @@ struct Peers {
   void* scratch[kMaxRanks];           // the wire's words, behind them the scales
   std::uint32_t* flags[kMaxRanks];    // [blocks][kMaxRanks]
   std::uint64_t* packets[kMaxRanks];  // low_latency.h
+  std::int64_t* counts[kMaxRanks];    // [blocks][kMaxRanks]: all_to_all_v.h
 };
 
 /// What a communicator has for the ranks of a launch alone, place after place.
@@ -30,7 +31,7 @@ struct Own {
   Stuck* stuck;                   // [place]
   std::int32_t max_blocks;        // of the largest launch
   std::int32_t max_threads;       // of the largest launch, in all its blocks
-  std::int64_t bytes_of_packets;  // that each rank has
+  std::int64_t words_of_packets;  // of the largest call that sends any
 };
 
 /// A rank's buffers of one call. The counts are all_to_all_v's alone.
@@ -38,7 +39,7 @@ struct RankCall {
   const void* input;
   void* output;
   const std::int64_t* send_counts;  // [ranks], elements for each rank
-  std::int64_t* received_counts;    // [ranks], elements from each rank, or behind an error -1
+  std::int64_t* received_counts;    // [ranks], elements from each rank; all_to_all_v.h says more
 };
 
 struct Launch {

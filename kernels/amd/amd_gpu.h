@@ -1,6 +1,7 @@
 #pragma once
 
-// The Gpu (see kernels/gpu.h for the contract) of AMD's gfx942 (MI300X). What an atomic access or a
+// The Gpu (see kernels/gpu.h for the contract) of AMD's gfx942 (MI300X), and of gfx950 (MI350),
+// which differs in the formats of its conversions. What an atomic access or a
 // fence becomes is in LLVM's "User Guide for AMDGPU Backend", Memory Model GFX942; what the scope
 // bits sc0 and sc1 do is in AMD's CDNA3 ISA, tables 48 to 51. Instructions are named as in its
 // chapter 12.
@@ -29,18 +30,26 @@ TALLY_DEVICE float limited(float x) {
   }
 }
 
-/// Software, but for the two formats that gfx942 has.
+/// What the instructions named FP8 and BF8 convert to: OCP's formats in the CDNA4 ISA, those
+/// without a negative zero in CDNA3's.
+#if defined(__gfx950__)
+inline constexpr model::Format kFp8 = model::Format::e4m3fn, kBf8 = model::Format::e5m2;
+#else
+inline constexpr model::Format kFp8 = model::Format::e4m3fnuz, kBf8 = model::Format::e5m2fnuz;
+#endif
+
+/// Software, but for the two formats that the hardware has.
 template <model::Format F, model::Beyond beyond>
 struct AmdConvert : SoftwareConvert<F, beyond> {};
 
 using FloatPair = float __attribute__((ext_vector_type(2)));
 
-/// FP8 of the CDNA3 ISA: V_CVT_PK_FP8_F32 and V_CVT_PK_F32_FP8, half a word each.
+/// V_CVT_PK_FP8_F32 and V_CVT_PK_F32_FP8, half a word each.
 template <model::Beyond beyond>
-struct AmdConvert<model::Format::e4m3fnuz, beyond> {
+struct AmdConvert<kFp8, beyond> {
   TALLY_DEVICE static std::uint32_t encode4(const float (&x)[4]) {
     float y[4];
-    for (int i = 0; i < 4; ++i) y[i] = limited<model::Format::e4m3fnuz, beyond>(x[i]);
+    for (int i = 0; i < 4; ++i) y[i] = limited<kFp8, beyond>(x[i]);
     const int low = __builtin_amdgcn_cvt_pk_fp8_f32(y[0], y[1], 0, false);
     return __builtin_amdgcn_cvt_pk_fp8_f32(y[2], y[3], low, true);
   }
@@ -51,12 +60,12 @@ struct AmdConvert<model::Format::e4m3fnuz, beyond> {
   }
 };
 
-/// BF8 of the CDNA3 ISA: V_CVT_PK_BF8_F32 and V_CVT_PK_F32_BF8.
+/// V_CVT_PK_BF8_F32 and V_CVT_PK_F32_BF8.
 template <model::Beyond beyond>
-struct AmdConvert<model::Format::e5m2fnuz, beyond> {
+struct AmdConvert<kBf8, beyond> {
   TALLY_DEVICE static std::uint32_t encode4(const float (&x)[4]) {
     float y[4];
-    for (int i = 0; i < 4; ++i) y[i] = limited<model::Format::e5m2fnuz, beyond>(x[i]);
+    for (int i = 0; i < 4; ++i) y[i] = limited<kBf8, beyond>(x[i]);
     const int low = __builtin_amdgcn_cvt_pk_bf8_f32(y[0], y[1], 0, false);
     return __builtin_amdgcn_cvt_pk_bf8_f32(y[2], y[3], low, true);
   }

@@ -170,11 +170,11 @@ class DeviceRuntime : public GpuRuntime {
     int count = 0;
     const hipError_t error = hipGetDeviceCount(&count);
     if (error != hipSuccess) {
-      unavailable_ = std::string(hipGetErrorName(error)) + ": " + hipGetErrorString(error);
+      unavailable_ = std::string("no GPU: ") + hipGetErrorString(error);
       static_cast<void>(hipGetLastError());
       return;
     }
-    if (count == 0) unavailable_ = "there are no devices";
+    if (count == 0) unavailable_ = "no GPU: there are no devices";
     for (int device = 0; device < count; ++device) {
       hipDeviceProp_t p;
       TALLY_GPU_CALL(hipGetDeviceProperties(&p, device));
