@@ -21,7 +21,7 @@ SessionOptions needs(const Case& c) {
   for (const std::int64_t count : c.counts) {
     const std::size_t scratch = kernels::scratch_bytes(c.collective, c.arithmetic, c.ranks, count);
     const std::size_t packets =
-        kernels::packet_bytes(c.collective, c.algorithm, c.arithmetic, c.ranks, count);
+        kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, count);
     all.scratch_bytes = std::max(all.scratch_bytes, scratch);
     all.packet_bytes = std::max(all.packet_bytes, packets);
   }

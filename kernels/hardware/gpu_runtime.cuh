@@ -29,7 +29,7 @@ class DeviceRuntime : public GpuRuntime {
   DeviceRuntime() {
     find_devices();
     for (const CompiledKernel& k : compiled_kernels<typename Vendor::Gpu>()) {
-      kernels_[text({k.collective, k.algorithm, k.arithmetic})] = k.function;
+      kernels_[k.name] = k.function;
     }
   }
 
@@ -188,12 +188,7 @@ class DeviceRuntime : public GpuRuntime {
     }
   }
   static std::string text(const KernelName& name) {
-    std::string all(model::name(name.collective));
-    for (const std::string& part : {std::string(name.algorithm), recipe_name(name.arithmetic)}) {
-      all += '/';
-      all += part;
-    }
-    return all;
+    return kernel_name(name.collective, name.algorithm, name.arithmetic);
   }
 
   std::vector<Device> devices_;

@@ -72,7 +72,8 @@ std::string Lost::text() const {
 struct GpuSession::Layout {
   explicit Layout(const SessionOptions& o)
       : flags(padded(o.scratch_bytes)),
-        packets(flags + padded(sizeof(std::uint32_t) * kMaxRanks * o.max_blocks)),
+        counts(flags + padded(sizeof(std::uint32_t) * kMaxRanks * o.max_blocks)),
+        packets(counts + padded(sizeof(std::int64_t) * kMaxRanks * o.max_blocks)),
         rank(packets + padded(o.packet_bytes)) {}
 
   struct Own {
@@ -86,7 +87,7 @@ struct GpuSession::Layout {
 
   /// As aligned as memory that is allocated.
   static std::size_t padded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-  std::size_t flags, packets, rank;
+  std::size_t flags, counts, packets, rank;
 };
 
 model::Result<std::unique_ptr<GpuSession>> GpuSession::create(GpuRuntime& runtime,
@@ -233,6 +234,7 @@ void GpuSession::set_peers(Peers& peers, const Share& share, void* shared) const
     peers.scratch[rank] = first;
     peers.flags[rank] = reinterpret_cast<std::uint32_t*>(first + layout.flags);
     peers.packets[rank] = reinterpret_cast<std::uint64_t*>(first + layout.packets);
+    peers.counts[rank] = reinterpret_cast<std::int64_t*>(first + layout.counts);
   }
 }
 
@@ -266,7 +268,7 @@ std::optional<std::string> GpuSession::cannot_launch(int share, const GroupCall&
     return "the communicator was not made for so large a launch";
   }
   if (scratch_bytes(collective, arithmetic, ranks_, call.count) > options_.scratch_bytes ||
-      packet_bytes(collective, algorithm, arithmetic, ranks_, call.count) > options_.packet_bytes) {
+      packet_bytes(algorithm, arithmetic, ranks_, call.count) > options_.packet_bytes) {
     return "the communicator was not made for so many elements";
   }
   return std::nullopt;
@@ -287,7 +289,8 @@ void GpuSession::launch(int share, Stream stream, const GroupCall& call) {
                 reinterpret_cast<Stuck*>(own + layout.stuck),
                 options_.max_blocks,
                 options_.max_blocks * options_.max_threads,
-                static_cast<std::int64_t>(options_.packet_bytes)};
+                static_cast<std::int64_t>(options_.packet_bytes /
+                                          (packet_bytes_of_word(sizeof(Word)) * ranks_))};
   std::copy(call.ranks.begin(), call.ranks.end(), launch.calls);
   launch.count = call.count;
   launch.ranks = ranks_;

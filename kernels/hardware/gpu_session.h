@@ -4,7 +4,7 @@
 // be virtual ranks on one GPU, or each have a GPU of its own, in one process or in several, or
 // anything between.
 //
-//   shared[share]   of each rank of a share: scratch | flags | packets     what peers reach
+//   shared[share]   of each rank of a share: scratch | flags | counts | packets     what peers reach
 //   own[share]      epochs | packet epochs | stuck                         [rank of the share] each
 //
 // There is one allocation of each kind for a share, so that a process hands out one handle for it.
