@@ -20,7 +20,7 @@ using verify::Plan;
 /// What was typed, before it is understood.
 struct Typed {
   std::string collective, algorithm, ranks, dtype, op, wire, accumulate, count, input, placement;
-  std::string smallest, largest, factor, calls, geometry, seed, interleavings;
+  std::string premultiplier, smallest, largest, factor, calls, geometry, seed, interleavings;
   std::string memory, shard, plant, replay, devices;
   bool graph = false;
 };
@@ -29,9 +29,12 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--collective", typed.collective, "list, or all");
   app.add_option("--algorithm", typed.algorithm, "list: ring, flat, flat_ll, tree; or all");
   app.add_option("--ranks", typed.ranks, "list of 1..16");
-  app.add_option("-d,--dtype", typed.dtype, "list: f32, bf16, f16");
+  app.add_option("-d,--dtype", typed.dtype,
+                 "list: f32, bf16, f16; where nothing is computed also int8, int32, int64, f64");
   app.add_option("-o,--op", typed.op,
-                 "list: sum, prod, min, max, avg (wires: sum and avg); default: all");
+                 "list: sum, prod, min, max, avg, premul_sum, avg_premul (wires: sum and avg); "
+                 "default: all");
+  app.add_option("--factor", typed.premultiplier, "what premul_sum multiplies by (0.3)");
   app.add_option("--wire", typed.wire,
                  "list: none; e4m3fn, e5m2, e4m3fnuz, e5m2fnuz, each with or without :sat; "
                  "ELEMENT:bLENGTH:SCALE"
@@ -110,6 +113,20 @@ std::optional<Error> read_sizes(const Typed& typed, Plan& plan) {
   return std::nullopt;
 }
 
+std::optional<Error> read_factor(const Typed& typed, Plan& plan) {
+  plan.factor = 0.3f;
+  if (typed.premultiplier.empty()) return std::nullopt;
+  const auto factor = verify::parse_factor(typed.premultiplier);
+  if (!factor) {
+    return Error{"--factor", "'" + typed.premultiplier + "' is not a finite number", "as in 0.25"};
+  }
+  if (typed.op.find("premul_sum") == std::string::npos) {
+    return Error{"--factor", "is premul_sum's alone", "--op premul_sum"};
+  }
+  plan.factor = *factor;
+  return std::nullopt;
+}
+
 std::optional<Error> read_geometry(const std::string& typed, verify::LaunchShape& launch) {
   if (typed.empty()) return std::nullopt;
   const Error error{"--geometry", "'" + typed + "' is not BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE",
@@ -169,7 +186,6 @@ std::optional<Error> read_inputs(const Typed& typed, Plan& plan) {
 std::vector<model::Collective> all_collectives() {
   std::vector<model::Collective> all;
   for (const auto& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
     if (std::find(all.begin(), all.end(), builder.collective) == all.end()) {
       all.push_back(builder.collective);
     }
@@ -180,7 +196,9 @@ std::vector<model::Collective> all_collectives() {
 std::vector<std::string> all_algorithms() {
   std::vector<std::string> all;
   for (const auto& builder : model::builders()) {
-    if (builder.collective == model::Collective::all_reduce) all.emplace_back(builder.algorithm);
+    if (std::find(all.begin(), all.end(), builder.algorithm) == all.end()) {
+      all.emplace_back(builder.algorithm);
+    }
   }
   return all;
 }
@@ -204,13 +222,14 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   first(read_list_or_all(typed.algorithm, all_algorithms(), verify::parse_algorithm,
                          plan.algorithms));
   first(read_list(typed.ranks, rank, plan.ranks));
-  first(read_list(typed.dtype, verify::parse_dtype, plan.dtypes));
+  first(read_list(typed.dtype, verify::parse_element, plan.dtypes));
   first(read_list(typed.op, verify::parse_op, plan.ops));
   first(read_list_or_all(typed.wire, model::all_wires(), model::parse_wire, plan.wires));
   first(read_list(typed.accumulate, verify::parse_accumulate, accumulate));
   first(read_list(typed.count, count, plan.counts));
   first(read_list(typed.placement, verify::parse_placement, plan.placements));
   first(read_sizes(typed, plan));
+  first(read_factor(typed, plan));
   first(read_number("--calls", typed.calls, 1, verify::kMaxCalls, plan.calls));
   first(read_geometry(typed.geometry, plan.launch));
   plan.graph = plan.graph || typed.graph;
@@ -220,8 +239,8 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   first(read_memory(typed.memory, plan));
   first(read_shard(typed.shard, plan));
   first(read_fault(typed.plant, plan));
-  plan.leaves_out_disallowed = typed.wire.empty() || typed.wire == "all" ||
-                               typed.algorithm.empty() || typed.algorithm == "all";
+  plan.leaves_out_missing = typed.wire.empty() || typed.wire == "all" || typed.algorithm.empty() ||
+                            typed.algorithm == "all" || typed.collective == "all";
   if (!error) first(read_inputs(typed, plan));
   plan.seed = seed;
   if (accumulate.size() > 1) first(Error{"--accumulate", "takes one name", "element or f32"});
@@ -254,10 +273,10 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (!typed.input.empty()) plans.resize(1);
   for (Plan& plan : plans) {
     if (auto error = read_plan(typed, plan)) return *error;
-    const auto cases = verify::cases(plan);
-    if (!cases) return cases.error();
-    options.cases.insert(options.cases.end(), cases->begin(), cases->end());
   }
+  auto cases = verify::cases(plans);
+  if (!cases) return cases.error();
+  options.cases = std::move(*cases);
   return options;
 }
 

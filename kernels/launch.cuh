@@ -9,10 +9,6 @@
 
 namespace tally::kernels {
 
-/// The largest block that a kernel may be launched with. can_launch() says what else a block must
-/// be.
-inline constexpr int kMaxThreads = 512;
-
 // What a __global__ function is given stays where it is: nobody copies the tables of a Launch.
 #if defined(__CUDACC__)
 #define TALLY_IN_PLACE __grid_constant__

@@ -1,5 +1,7 @@
 #include "verify/case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -7,6 +9,7 @@
 #include "kernels/emulator/kernel_table.h"
 #include "model/suggestion.h"
 #include "verify/names.h"
+#include "verify/send_counts.h"
 
 namespace tally::verify {
 namespace {
@@ -53,6 +56,23 @@ bool parse_counts(const std::string& field, std::vector<std::int64_t>& counts) {
     counts.push_back(*count);
   }
   return true;
+}
+
+/// An operation, with the factor of a premul_sum: premul_sum:0.25.
+std::string op_text(const model::Arithmetic& arithmetic) {
+  const std::string text(model::name(arithmetic.op));
+  if (arithmetic.op != model::Op::premul_sum) return text;
+  return fmt::format("{}:{}", text, arithmetic.factor);
+}
+
+model::Result<std::pair<model::Op, float>> parse_op_text(const std::string& field) {
+  const std::size_t colon = field.find(':');
+  const auto op = parse_op(field.substr(0, colon));
+  if (!op) return op.error();
+  if (colon == std::string::npos) return std::pair(*op, 1.0f);
+  const auto factor = parse_factor(std::string_view(field).substr(colon + 1));
+  if (!factor || *op != model::Op::premul_sum) return bad_field(field, "premul_sum:FACTOR");
+  return std::pair(*op, *factor);
 }
 
 /// Nothing where the field is no schedule.
@@ -142,9 +162,9 @@ std::string Case::text() const {
   std::string text(model::name(collective));
   for (const std::string& part : {
            algorithm,
-           std::string(model::format(arithmetic.element).name),
+           std::string(arithmetic.element.name()),
            arithmetic.wire.name(),
-           std::string(model::name(arithmetic.op)),
+           op_text(arithmetic),
            std::string(model::name(arithmetic.accumulate)),
            "ranks=" + std::to_string(ranks),
            "counts=" + list,
@@ -164,11 +184,13 @@ std::string Case::text() const {
   return text + "/input=" + input.name;
 }
 
-model::Schedule Case::schedule(std::int64_t count) const {
+model::Schedule Case::schedule(int call) const {
   const model::Builder* builder = model::find_builder(collective, algorithm);
   TALLY_CHECK(builder != nullptr, "a case names a built-in algorithm");
-  return builder->build(
-      {ranks, count, launch.blocks, placement == Placement::in_place, arithmetic});
+  return builder->build({ranks, counts[call], launch.blocks, placement == Placement::in_place,
+                         arithmetic,
+                         is_refused(*this, call) ? std::vector<std::int64_t>(ranks * ranks, 0)
+                                                 : send_counts(*this, call)});
 }
 
 model::Result<Case> parse_case(const std::string& text) {
@@ -186,9 +208,9 @@ model::Result<Case> parse_case(const std::string& text) {
   if (fields.size() != kFields) return bad_field(text, "a case");
   const auto collective = parse_collective(fields[0]);
   const auto algorithm = parse_algorithm(fields[1]);
-  const auto dtype = parse_dtype(fields[2]);
+  const auto dtype = parse_element(fields[2]);
   const auto wire = model::parse_wire(fields[3]);
-  const auto op = parse_op(fields[4]);
+  const auto op = parse_op_text(fields[4]);
   const auto accumulate = parse_accumulate(fields[5]);
   if (!collective) return collective.error();
   if (!algorithm) return algorithm.error();
@@ -198,7 +220,7 @@ model::Result<Case> parse_case(const std::string& text) {
   if (!accumulate) return accumulate.error();
   result.collective = *collective;
   result.algorithm = *algorithm;
-  result.arithmetic = {*dtype, *wire, *op, *accumulate};
+  result.arithmetic = {*dtype, *wire, op->first, *accumulate, op->second};
   if (!parse_number("ranks=", fields[6], 1, kMaxRanks, result.ranks)) {
     return bad_field(fields[6], "ranks=1..16");
   }
@@ -217,6 +239,19 @@ bool finds_races(const Case& c) {
   return c.memory != MemoryKind::strong || c.interleavings > 1 || c.script;
 }
 
+std::optional<model::Error> missing(const Case& c) {
+  const std::string collective(model::name(c.collective));
+  if (c.algorithm != kLibrarysChoice && !model::find_builder(c.collective, c.algorithm)) {
+    return Error{"--algorithm", c.algorithm + " is no algorithm of " + collective,
+                 "`tally list` names those that there are"};
+  }
+  if (c.collective == model::Collective::all_to_all_v && c.placement == Placement::in_place) {
+    return Error{"--placement", "in_place does not go with all_to_all_v",
+                 "its blocks have other places in the output: out_of_place or misaligned"};
+  }
+  return model::disallowed(c.collective, c.algorithm, c.arithmetic);
+}
+
 std::optional<model::Error> validate(const Case& c) {
   if (c.script && c.interleavings != 1) {
     return Error{"--replay", "a case with a schedule has one interleaving", "interleavings=1"};
@@ -225,9 +260,10 @@ std::optional<model::Error> validate(const Case& c) {
     return Error{"--graph", "a graph is replayed with the count that it was captured with",
                  "counts that are all equal"};
   }
-  if (auto error = model::disallowed(c.collective, c.algorithm, c.arithmetic)) return error;
-  for (const std::int64_t count : c.counts) {
-    if (auto error = reference::too_small(c.input, c.ranks, count)) return error;
+  if (auto error = missing(c)) return error;
+  for (std::size_t call = 0; call < c.counts.size(); ++call) {
+    const std::int64_t elements = c.input_elements(static_cast<int>(call));
+    if (auto error = reference::too_small(c.input, c.ranks, elements)) return error;
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/emulator/emulator.h"
@@ -35,8 +36,11 @@ inline constexpr int kMaxRanks = 16;  // of the kernels
 inline constexpr int kMaxBlocks = 304;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxInterleavings = 1'000'000;
-inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 26;
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 33;
 inline constexpr std::size_t kMaxCalls = 16;
+
+/// The algorithm of a case for a library that chooses by itself.
+inline constexpr std::string_view kLibrarysChoice = "auto";
 
 using kernels::emulator::Deviation;
 using kernels::emulator::MemoryKind;
@@ -64,15 +68,26 @@ struct Case {
 
   /// all_reduce/flat/f32/none/sum/element/ranks=8/counts=1000,334,1037/out_of_place/
   /// launch=2x64w64/seed=1/interleavings=1/memory=strong/fault=none/input=normal
-  /// With a script, "schedule=12:3,57:1" stands before the input.
+  /// A premul_sum has its factor, as in premul_sum:0.25. With a script, "schedule=12:3,57:1" stands
+  /// before the input.
   std::string text() const;
-  /// The schedule of a call.
-  model::Schedule schedule(std::int64_t count) const;
+  /// The schedule of call number `call`.
+  model::Schedule schedule(int call) const;
+  /// Elements of a rank's input and output in it.
+  std::int64_t input_elements(int call) const {
+    return model::input_elements(collective, ranks, counts[call]);
+  }
+  std::int64_t output_elements(int call) const {
+    return model::output_elements(collective, ranks, counts[call]);
+  }
 };
 
 /// Whether accesses that nothing orders fail the case even where the values come out right: where
 /// more than one interleaving is tried, where one is given, and in memory that is not strong.
 bool finds_races(const Case& c);
+
+/// What there is not in any size: the algorithm, the placement, or the arithmetic with it.
+std::optional<model::Error> missing(const Case& c);
 
 /// What in the case does not fit together; nothing where all is well.
 std::optional<model::Error> validate(const Case& c);

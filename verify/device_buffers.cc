@@ -10,19 +10,10 @@ namespace tally::verify {
 namespace {
 
 using kernels::hardware::Stream;
-using model::Collective;
 
 constexpr std::size_t kAlignment = 256;
 
 std::size_t aligned(std::size_t at) { return (at + kAlignment - 1) / kAlignment * kAlignment; }
-
-/// Where the smaller of two buffers that share memory lies in the larger, in elements: as NCCL has
-/// it, a rank's block is where it belongs.
-std::int64_t in_place_offset(Collective collective, int rank, std::int64_t count) {
-  const bool is_block =
-      collective == Collective::all_gather || collective == Collective::reduce_scatter;
-  return is_block ? rank * count : 0;
-}
 
 /// Puts buffers one behind the other, with guards around them.
 class Arena {
@@ -48,7 +39,7 @@ class Arena {
 }  // namespace
 
 BufferLayout lay_out_buffers(const Case& c, int rank) {
-  const std::size_t element = model::format(c.arithmetic.element).bytes();
+  const std::size_t element = c.arithmetic.element.bytes();
   const std::size_t shift = c.placement == Placement::misaligned ? element : 0;
   std::vector<std::int64_t> counts = c.counts;
   if (c.graph) counts.push_back(counts.at(0));
@@ -64,7 +55,8 @@ BufferLayout lay_out_buffers(const Case& c, int rank) {
       continue;
     }
     const Zone larger = arena.add(std::max(input, output), shift);
-    const std::size_t begin = larger.begin + element * in_place_offset(c.collective, rank, count);
+    const std::size_t begin =
+        larger.begin + element * model::in_place_offset(c.collective, rank, count);
     const Zone smaller{begin, begin + std::min(input, output)};
     call =
         input < output ? BufferLayout::Call{smaller, larger} : BufferLayout::Call{larger, smaller};

@@ -3,6 +3,7 @@
 
 #include "kernels/emulator/communicator.h"
 #include "verify/chart.h"
+#include "verify/send_counts.h"
 #include "verify/subject.h"
 
 namespace tally::verify {
@@ -13,8 +14,12 @@ namespace emulator = kernels::emulator;
 /// The buffers of one call.
 struct CallBuffers {
   std::vector<emulator::Buffer> inputs, outputs;  // [rank]
+  std::vector<emulator::Buffer> sent, received;   // counts of all_to_all_v, [rank]
   emulator::Call call;
 };
+
+/// An emulator's run keeps all of its calls in memory.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
 
 /// Each thread has a clock of all: those of so many take 256 MiB.
 constexpr int kMostWatched = 8192;
@@ -30,6 +35,11 @@ class EmulatorSubject : public Subject {
     if (finds_races(c) && c.ranks * c.launch.blocks * c.launch.threads > kMostWatched) {
       return "clocks watch at most 8192 threads: --geometry, --ranks";
     }
+    for (int call = 0; call < std::ssize(c.counts); ++call) {
+      if (std::max(c.input_elements(call), c.output_elements(call)) > kMostElements) {
+        return "the emulator has buffers of at most 2^26 elements";
+      }
+    }
     if (emulator::find_binder(key(c)) != nullptr) return std::nullopt;
     return c.fault.empty() ? "the emulator has no such kernel"
                            : "the fault is not planted in a kernel for this case";
@@ -38,14 +48,16 @@ class EmulatorSubject : public Subject {
   Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                   const Run& how) const override {
     const emulator::Geometry geometry = EmulatorSubject::geometry(c);
-    const std::int64_t largest =
-        c.counts.empty() ? 0 : *std::max_element(c.counts.begin(), c.counts.end());
-    const std::size_t scratch =
-        kernels::scratch_bytes(model::Collective::all_reduce, c.arithmetic, 1, largest);
-    const std::size_t packets = kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, largest);
-    std::size_t room = emulator::Session::room(geometry, scratch, packets);
-    for (const std::int64_t count : c.counts) room += 2 * emulator::Memory::room(bytes(c, count));
-    if (c.graph) room += 2 * emulator::Memory::room(bytes(c, largest));
+    std::size_t scratch = 0, packets = 0, room = 0;
+    for (int call = 0; call < std::ssize(c.counts); ++call) {
+      const std::int64_t count = c.counts[call];
+      scratch =
+          std::max(scratch, kernels::scratch_bytes(c.collective, c.arithmetic, c.ranks, count));
+      packets = std::max(packets, kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, count));
+      room += EmulatorSubject::room(c, call);
+    }
+    room += emulator::Session::room(geometry, scratch, packets);
+    if (c.graph) room += EmulatorSubject::room(c, 0);
 
     emulator::Memory memory(c.ranks, room);
     const emulator::Session session(memory, c.ranks, geometry, scratch, packets);
@@ -65,7 +77,7 @@ class EmulatorSubject : public Subject {
     seen.order_faults = order_faults(trace, memory);
     seen.broken = memory.broken_guards();
     seen.broken.insert(seen.broken.end(), trace.out_of_bounds.begin(), trace.out_of_bounds.end());
-    for (std::size_t i = 0; i < calls.size(); ++i) collect(c, calls[i], inputs[i], seen);
+    for (int i = 0; i < std::ssize(calls); ++i) collect(c, i, calls[i], inputs[i], seen);
     seen.script = choices->deviations();
     seen.choices = choices->made();
     if (how.draws_chart) {
@@ -82,27 +94,59 @@ class EmulatorSubject : public Subject {
   static emulator::Geometry geometry(const Case& c) {
     return {c.launch.blocks, c.launch.threads, c.launch.wave};
   }
-  static emulator::KernelKey key(const Case& c) { return {c.algorithm, c.arithmetic, c.fault}; }
-  static std::size_t element_bytes(const Case& c) {
-    return model::format(c.arithmetic.element).bytes();
+  static emulator::KernelKey key(const Case& c) {
+    return {c.algorithm, c.arithmetic, c.fault, c.collective};
   }
-  static std::size_t bytes(const Case& c, std::int64_t count) { return count * element_bytes(c); }
+  static std::size_t element_bytes(const Case& c) { return c.arithmetic.element.bytes(); }
 
-  static CallBuffers allocate(emulator::Memory& memory, const Case& c, std::int64_t count,
-                              const reference::RankBuffers& inputs) {
+  /// Room that the buffers of a call take on a rank.
+  static std::size_t room(const Case& c, int call) {
+    return emulator::Memory::room(c.input_elements(call) * element_bytes(c)) +
+           emulator::Memory::room(c.output_elements(call) * element_bytes(c)) +
+           2 * emulator::Memory::room(c.ranks * sizeof(std::int64_t));
+  }
+
+  /// A rank's input, and its output: in place the smaller is where it belongs in the larger.
+  static std::pair<emulator::Buffer, emulator::Buffer> allocate(emulator::Memory& memory,
+                                                                const Case& c, int call, int rank) {
     const std::size_t shift = c.placement == Placement::misaligned ? element_bytes(c) : 0;
+    const std::size_t in = c.input_elements(call) * element_bytes(c);
+    const std::size_t out = c.output_elements(call) * element_bytes(c);
+    if (c.placement != Placement::in_place) {
+      const auto input = memory.allocate(rank, "input", in, std::byte{0}, shift);
+      return {input, memory.allocate(rank, "output", out, kPoison, shift)};
+    }
+    emulator::Buffer input =
+        memory.allocate(rank, in < out ? "output" : "input", std::max(in, out), kPoison, shift);
+    emulator::Buffer output = input;
+    (in < out ? input : output).first +=
+        model::in_place_offset(c.collective, rank, c.counts[call]) * element_bytes(c);
+    input.bytes = in;
+    output.bytes = out;
+    return {input, output};
+  }
+
+  static CallBuffers allocate(emulator::Memory& memory, const Case& c, int call,
+                              const reference::RankBuffers& inputs) {
     CallBuffers buffers;
-    buffers.call.count = count;
+    buffers.call.count = c.counts[call];
+    const std::vector<std::int64_t> counts = send_counts(c, call);
     for (int rank = 0; rank < c.ranks; ++rank) {
-      const auto input = memory.allocate(rank, "input", bytes(c, count), std::byte{0}, shift);
+      const auto [input, output] = allocate(memory, c, call, rank);
       std::copy(inputs[rank].begin(), inputs[rank].end(), input.first);
-      const auto output = c.placement == Placement::in_place
-                              ? input
-                              : memory.allocate(rank, "output", bytes(c, count), kPoison, shift);
       buffers.inputs.push_back(input);
       buffers.outputs.push_back(output);
       buffers.call.inputs.push_back(input.first);
       buffers.call.outputs.push_back(output.first);
+      if (counts.empty()) continue;
+      const std::size_t row = c.ranks * sizeof(std::int64_t);
+      const auto sent = memory.allocate(rank, "send counts", row, std::byte{0});
+      const auto received = memory.allocate(rank, "received counts", row, kPoison);
+      std::memcpy(sent.first, counts.data() + rank * c.ranks, row);
+      buffers.sent.push_back(sent);
+      buffers.received.push_back(received);
+      buffers.call.send_counts.push_back(reinterpret_cast<const std::int64_t*>(sent.first));
+      buffers.call.received_counts.push_back(reinterpret_cast<std::int64_t*>(received.first));
     }
     return buffers;
   }
@@ -112,8 +156,8 @@ class EmulatorSubject : public Subject {
                                        emulator::Memory& memory, const Case& c,
                                        const std::vector<reference::RankBuffers>& inputs) {
     std::vector<CallBuffers> calls;
-    for (std::size_t i = 0; i < c.counts.size(); ++i) {
-      CallBuffers& one = calls.emplace_back(allocate(memory, c, c.counts[i], inputs[i]));
+    for (int i = 0; i < std::ssize(c.counts); ++i) {
+      CallBuffers& one = calls.emplace_back(allocate(memory, c, i, inputs[i]));
       one.call.number = static_cast<std::uint32_t>(i);
       for (int rank = 0; rank < c.ranks; ++rank) communicator.collective(rank, key(c), one.call);
     }
@@ -125,27 +169,31 @@ class EmulatorSubject : public Subject {
   static std::vector<CallBuffers> replay(emulator::Communicator& communicator,
                                          emulator::Memory& memory, const Case& c,
                                          const std::vector<reference::RankBuffers>& inputs) {
-    const CallBuffers captured = allocate(memory, c, c.counts[0], inputs[0]);
+    const CallBuffers captured = allocate(memory, c, 0, inputs[0]);
     std::vector<CallBuffers> calls;
-    for (const auto& of_call : inputs) {
-      calls.push_back(allocate(memory, c, c.counts[0], of_call));
+    for (int i = 0; i < std::ssize(c.counts); ++i) {
+      calls.push_back(allocate(memory, c, i, inputs[i]));
     }
+    const auto copy = [&](int rank, const emulator::Buffer& to, const emulator::Buffer& from) {
+      communicator.copy(rank, to.first, from.first, to.bytes);
+    };
     for (int rank = 0; rank < c.ranks; ++rank) {
       communicator.begin_capture(rank);
       communicator.collective(rank, key(c), captured.call);
       const emulator::Communicator::Graph graph = communicator.end_capture(rank);
-      const emulator::Buffer &input = captured.inputs[rank], &output = captured.outputs[rank];
       for (const CallBuffers& one : calls) {
-        communicator.copy(rank, output.first, one.outputs[rank].first, output.bytes);
-        communicator.copy(rank, input.first, one.inputs[rank].first, input.bytes);
+        copy(rank, captured.outputs[rank], one.outputs[rank]);
+        copy(rank, captured.inputs[rank], one.inputs[rank]);
+        if (!one.sent.empty()) copy(rank, captured.sent[rank], one.sent[rank]);
         communicator.replay(rank, graph);
-        communicator.copy(rank, one.outputs[rank].first, output.first, output.bytes);
+        copy(rank, one.outputs[rank], captured.outputs[rank]);
+        if (!one.sent.empty()) copy(rank, one.received[rank], captured.received[rank]);
       }
     }
     return calls;
   }
 
-  static void collect(const Case& c, const CallBuffers& buffers,
+  static void collect(const Case& c, int call, const CallBuffers& buffers,
                       const reference::RankBuffers& inputs, Observation& seen) {
     auto& outputs = seen.outputs.emplace_back();
     for (int rank = 0; rank < c.ranks; ++rank) {
@@ -156,6 +204,10 @@ class EmulatorSubject : public Subject {
           !std::equal(inputs[rank].begin(), inputs[rank].end(), input.first)) {
         seen.broken.push_back("the input of rank " + std::to_string(rank) + " was modified");
       }
+      if (buffers.received.empty()) continue;
+      std::vector<std::int64_t> received(c.ranks);
+      std::memcpy(received.data(), buffers.received[rank].first, buffers.received[rank].bytes);
+      check_received_counts(c, call, rank, received, seen);
     }
   }
 

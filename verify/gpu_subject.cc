@@ -20,8 +20,7 @@ SessionOptions needs(const Case& c) {
   SessionOptions all{0, 0, c.launch.blocks, c.launch.threads};
   for (const std::int64_t count : c.counts) {
     const std::size_t scratch = kernels::scratch_bytes(c.collective, c.arithmetic, c.ranks, count);
-    const std::size_t packets =
-        kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, count);
+    const std::size_t packets = kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, count);
     all.scratch_bytes = std::max(all.scratch_bytes, scratch);
     all.packet_bytes = std::max(all.packet_bytes, packets);
   }
@@ -45,7 +44,7 @@ KernelName kernel(const Case& c) { return {c.collective, c.algorithm, c.arithmet
 /// Outputs that nothing wrote.
 Observation unwritten(const Case& c) {
   Observation seen;
-  const int bytes = model::format(c.arithmetic.element).bytes();
+  const int bytes = c.arithmetic.element.bytes();
   for (const std::int64_t count : c.counts) {
     const std::int64_t elements = model::output_elements(c.collective, c.ranks, count);
     seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(elements * bytes, kPoison));

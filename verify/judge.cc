@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reference/convert.h"
+#include "verify/send_counts.h"
 
 namespace tally::verify {
 namespace {
@@ -13,18 +15,27 @@ namespace {
 using model::CodeClass;
 using model::Format;
 
-std::uint32_t code_at(const std::vector<std::byte>& codes, std::int64_t i, int bytes) {
-  std::uint32_t code = 0;
+std::uint64_t code_at(const std::vector<std::byte>& codes, std::int64_t i, int bytes) {
+  std::uint64_t code = 0;
   for (int b = 0; b < bytes; ++b)
-    code |= std::to_integer<std::uint32_t>(codes[i * bytes + b]) << (8 * b);
+    code |= std::to_integer<std::uint64_t>(codes[i * bytes + b]) << (8 * b);
   return code;
 }
 
-bool is_poison(std::uint32_t code, int bytes) {
+bool is_poison(std::uint64_t code, int bytes) {
   for (int b = 0; b < bytes; ++b) {
-    if ((code >> (8 * b) & 0xFF) != std::to_integer<std::uint32_t>(kPoison)) return false;
+    if ((code >> (8 * b) & 0xFF) != std::to_integer<std::uint64_t>(kPoison)) return false;
   }
   return true;
+}
+
+/// |a - b|, and infinity where there is no such number.
+double distance(model::ElementType element, std::uint64_t a, std::uint64_t b) {
+  if (element.moves_only()) return std::numeric_limits<double>::infinity();
+  const auto value = [&](std::uint64_t code) {
+    return double{reference::decode(element, static_cast<std::uint32_t>(code))};
+  };
+  return std::abs(value(a) - value(b));
 }
 
 std::string bits(std::uint32_t field, int width) {
@@ -36,21 +47,20 @@ std::string bits(std::uint32_t field, int width) {
 /// Compares the outputs of one call on one rank; notes the first difference in `first`.
 void compare(const Case& c, int call, int rank, const std::vector<std::byte>& got,
              const std::vector<std::byte>& want, Judgement& judgement, std::string& first) {
-  const Format format = c.arithmetic.element;
-  const int bytes = model::format(format).bytes();
+  const model::ElementType element = c.arithmetic.element;
+  const int bytes = element.bytes();
+  const std::int64_t elements = c.output_elements(call);
   if (got == want) return;
-  for (std::int64_t i = 0; i < c.counts[call]; ++i) {
-    const std::uint32_t got_code = code_at(got, i, bytes), want_code = code_at(want, i, bytes);
-    if (same_code(format, got_code, want_code)) continue;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint64_t got_code = code_at(got, i, bytes), want_code = code_at(want, i, bytes);
+    if (same_code(element, got_code, want_code)) continue;
     ++judgement.wrong;
-    const double error = std::abs(double{reference::decode(format, got_code)} -
-                                  double{reference::decode(format, want_code)});
+    const double error = distance(element, got_code, want_code);
     if (std::isfinite(error)) judgement.max_abs_err = std::max(judgement.max_abs_err, error);
     if (!first.empty()) continue;
     judgement.first_wrong = {call, rank, i};
-    first = fmt::format("call {} rank {} element {} of {}: got {} want {}", call, rank, i,
-                        c.counts[call], describe_code(format, got_code),
-                        describe_code(format, want_code));
+    first = fmt::format("call {} rank {} element {} of {}: got {} want {}", call, rank, i, elements,
+                        describe_code(element, got_code), describe_code(element, want_code));
     if (is_poison(got_code, bytes) && c.placement != Placement::in_place) {
       first += " (never written)";
     }
@@ -75,16 +85,16 @@ std::vector<std::string> first_few(const std::vector<std::string>& reasons) {
 /// The first element that two ranks hold differently.
 std::optional<std::string> rank_difference(const Case& c, int call,
                                            const reference::RankBuffers& outputs) {
-  const Format format = c.arithmetic.element;
-  const int bytes = model::format(format).bytes();
+  const model::ElementType element = c.arithmetic.element;
+  const int bytes = element.bytes();
   for (int rank = 1; rank < c.ranks; ++rank) {
     if (outputs[rank] == outputs[0]) continue;
-    for (std::int64_t i = 0; i < c.counts[call]; ++i) {
-      const std::uint32_t mine = code_at(outputs[rank], i, bytes);
-      const std::uint32_t other = code_at(outputs[0], i, bytes);
-      if (!same_code(format, mine, other)) {
+    for (std::int64_t i = 0; i < c.output_elements(call); ++i) {
+      const std::uint64_t mine = code_at(outputs[rank], i, bytes);
+      const std::uint64_t other = code_at(outputs[0], i, bytes);
+      if (!same_code(element, mine, other)) {
         return fmt::format("ranks differ: call {} element {} is {} on rank 0 and {} on rank {}",
-                           call, i, describe_code(format, other), describe_code(format, mine),
+                           call, i, describe_code(element, other), describe_code(element, mine),
                            rank);
       }
     }
@@ -104,11 +114,16 @@ std::string_view name(Detector detector) {
   return kNames[static_cast<std::size_t>(detector)];
 }
 
-bool same_code(Format format, std::uint32_t a, std::uint32_t b) {
-  return a == b || (model::format(format).is_nan(a) && model::format(format).is_nan(b));
+bool same_code(model::ElementType element, std::uint64_t a, std::uint64_t b) {
+  if (a == b || element.moves_only()) return a == b;
+  const model::NumberFormat& f = model::format(element);
+  return f.is_nan(static_cast<std::uint32_t>(a)) && f.is_nan(static_cast<std::uint32_t>(b));
 }
 
-std::string describe_code(Format format, std::uint32_t code) {
+std::string describe_code(model::ElementType element, std::uint64_t bits_of_any) {
+  if (element.moves_only()) return fmt::format("0x{:0{}x}", bits_of_any, 2 * element.bytes());
+  const Format format = element;
+  const auto code = static_cast<std::uint32_t>(bits_of_any);
   const model::NumberFormat& f = model::format(format);
   return fmt::format(
       "0x{:0{}x} = {}'{}'{} = {}", code, 2 * f.bytes(), bits(f.sign_field(code), f.sign_bits),
@@ -164,15 +179,21 @@ Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& 
 }
 
 Substance substance(const Case& c, const std::vector<reference::RankBuffers>& wanted) {
-  const model::NumberFormat& format = model::format(c.arithmetic.element);
+  const model::ElementType element = c.arithmetic.element;
   Substance found;
-  for (std::size_t call = 0; call < wanted.size(); ++call) {
+  for (int call = 0; call < std::ssize(wanted); ++call) {
     const auto& output = wanted[call][0];
-    for (std::int64_t i = 0; i < c.counts[call]; ++i) {
-      const CodeClass kind = format.classify(code_at(output, i, format.bytes()));
-      found.substantial += kind == CodeClass::normal || kind == CodeClass::subnormal;
-      ++found.elements;
+    const std::int64_t elements = written_elements(c, call, 0);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const std::uint64_t code = code_at(output, i, element.bytes());
+      const auto kind = [&] {
+        return model::format(element).classify(static_cast<std::uint32_t>(code));
+      };
+      found.substantial += element.moves_only()
+                               ? code != 0
+                               : kind() == CodeClass::normal || kind() == CodeClass::subnormal;
     }
+    found.elements += elements;
   }
   return found;
 }

@@ -35,11 +35,11 @@ struct Judgement {
   std::vector<std::string> matches;          // orders and readings: bound_judge.h
 };
 
-/// Whether two codes of a format are the same result: equal bits, or both NaN.
-bool same_code(model::Format format, std::uint32_t a, std::uint32_t b);
+/// Whether two codes are the same result: equal bits, or both NaN.
+bool same_code(model::ElementType element, std::uint64_t a, std::uint64_t b);
 
-/// "0x7e = 0'1111'110 = 448": the code, its fields and its value.
-std::string describe_code(model::Format format, std::uint32_t code);
+/// "0x7e = 0'1111'110 = 448": the code, its fields and its value. Of what only moves the code.
+std::string describe_code(model::ElementType element, std::uint64_t code);
 
 /// What every judge looks at: hangs; faults of order; values, as `compare` notes them in the
 /// judgement and names the first that is wrong; everything in `seen.broken`; equal bits on all

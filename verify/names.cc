@@ -1,5 +1,7 @@
 #include "verify/names.h"
 
+#include <cmath>
+
 #include "model/builders.h"
 #include "model/suggestion.h"
 
@@ -35,10 +37,25 @@ std::vector<std::string> split(std::string_view text, char separator) {
 model::Result<model::Collective> parse_collective(std::string_view text) {
   std::vector<std::pair<std::string, model::Collective>> entries;
   for (const model::Builder& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
     entries.emplace_back(model::name(builder.collective), builder.collective);
   }
   return choose("--collective", text, entries);
+}
+
+model::Result<model::ElementType> parse_element(std::string_view text) {
+  const auto moved = model::find_element_type(text);
+  if (moved && moved->moves_only()) return *moved;
+  const auto format = parse_dtype(text);
+  if (format) return model::ElementType(*format);
+  return Error{format.error().where, format.error().what,
+               format.error().hint + "; where nothing is computed also int8, int32, int64, f64"};
+}
+
+std::optional<float> parse_factor(std::string_view text) {
+  float value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 model::Result<model::Format> parse_dtype(std::string_view text) {
@@ -54,9 +71,7 @@ model::Result<model::Format> parse_dtype(std::string_view text) {
 
 model::Result<model::Op> parse_op(std::string_view text) {
   std::vector<std::pair<std::string, model::Op>> entries;
-  for (const model::Op op : model::all_ops()) {
-    if (!model::premultiplies(op)) entries.emplace_back(model::name(op), op);
-  }
+  for (const model::Op op : model::all_ops()) entries.emplace_back(model::name(op), op);
   return choose("--op", text, entries);
 }
 
@@ -86,9 +101,9 @@ model::Result<kernels::emulator::MemoryKind> parse_memory(std::string_view text)
 model::Result<std::string> parse_algorithm(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (const model::Builder& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
     entries.emplace_back(builder.algorithm, builder.algorithm);
   }
+  entries.emplace_back("auto", "auto");
   return choose("--algorithm", text, entries);
 }
 

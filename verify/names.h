@@ -27,11 +27,15 @@ std::optional<Integer> parse_integer(std::string_view text) {
 std::vector<std::string> split(std::string_view text, char separator);
 
 model::Result<model::Collective> parse_collective(std::string_view name);
-/// f32, bf16, f16 and their aliases float, bfloat16, half.
+/// f32, bf16, f16 and their aliases float, bfloat16, half; types that only move.
+model::Result<model::ElementType> parse_element(std::string_view name);
+/// The same without types that only move.
 model::Result<model::Format> parse_dtype(std::string_view name);
 model::Result<model::Op> parse_op(std::string_view name);
+/// A finite number; nothing where the text is none.
+std::optional<float> parse_factor(std::string_view text);
 model::Result<model::Accumulate> parse_accumulate(std::string_view name);
-/// The built-in algorithms of any collective.
+/// The built-in algorithms of any collective, and auto: what a library chooses.
 model::Result<std::string> parse_algorithm(std::string_view name);
 
 /// strong, gfx942.

@@ -46,6 +46,9 @@ nccl::RedOp reduction(Op op) {
       return nccl::kMax;
     case Op::avg:
       return nccl::kAvg;
+    case Op::premul_sum:
+    case Op::avg_premul:
+      break;
   }
   TALLY_CHECK(false, "an operation that NCCL has");
   return nccl::kSum;
@@ -131,6 +134,8 @@ class Communicators {
         }
         return exchange(c, count, type, comm, static_cast<const std::byte*>(input),
                         static_cast<std::byte*>(output), stream);
+      case Collective::all_to_all_v:
+        TALLY_CHECK(false, "NCCL's interface has no such collective");
     }
   }
 

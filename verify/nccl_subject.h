@@ -11,9 +11,6 @@
 
 namespace tally::verify {
 
-/// What cases name as their algorithm where the library chooses one.
-inline constexpr std::string_view kLibrarysChoice = "auto";
-
 struct NcclOptions {
   /// Calls that have not ended by then hang; their communicator is aborted, and replaced.
   double timeout_seconds = 60;

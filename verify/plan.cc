@@ -1,6 +1,7 @@
 #include "verify/plan.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tally::verify {
 namespace {
@@ -9,6 +10,8 @@ constexpr double kMaxCases = 1e6;
 
 // Nothing, one, less than a word, a unit and one more, ragged, aligned, several blocks' passes.
 constexpr std::int64_t kDefaultCounts[] = {0, 1, 13, 129, 1000, 4096, 20011};
+// The same of collectives that have a block for each rank.
+constexpr std::int64_t kDefaultBlocks[] = {0, 1, 13, 129, 1000};
 
 /// The sizes of the calls that follow each other in a case of `count` elements: all different, so
 /// that nothing may depend on the call before having been as large. Only the first may exceed
@@ -23,14 +26,26 @@ std::vector<std::int64_t> call_counts(const Plan& plan, std::int64_t count, std:
   return counts;
 }
 
-std::vector<std::int64_t> counts_for(const Plan& plan, const reference::Input& input,
-                                     model::Format dtype) {
+/// How many counts there are in the larger buffer of a rank: as in rccl-tests, sizes are its.
+std::int64_t counts_in_buffer(const Case& c) {
+  return std::max(model::input_elements(c.collective, c.ranks, 1),
+                  model::output_elements(c.collective, c.ranks, 1));
+}
+
+std::vector<std::int64_t> counts_for(const Plan& plan, const Case& c) {
   if (plan.counts.empty() && plan.sizes.empty()) {
-    if (input.kind == reference::InputKind::file) return {input.tensor->columns};
-    return {std::begin(kDefaultCounts), std::end(kDefaultCounts)};
+    if (c.input.kind == reference::InputKind::file) {
+      return {c.input.tensor->columns / model::input_elements(c.collective, c.ranks, 1)};
+    }
+    if (c.collective == model::Collective::all_reduce) {
+      return {std::begin(kDefaultCounts), std::end(kDefaultCounts)};
+    }
+    return {std::begin(kDefaultBlocks), std::end(kDefaultBlocks)};
   }
   std::vector<std::int64_t> counts = plan.counts;
-  for (const std::int64_t size : plan.sizes) counts.push_back(size / model::format(dtype).bytes());
+  for (const std::int64_t size : plan.sizes) {
+    counts.push_back(size / c.arithmetic.element.bytes() / counts_in_buffer(c));
+  }
   return counts;
 }
 
@@ -48,33 +63,58 @@ double case_count(const Plan& plan) {
 
 /// The cases that differ in ranks, placement and count only.
 void add_sizes(const Plan& plan, const Case& base, std::vector<Case>& all) {
-  for (const std::int64_t count : counts_for(plan, base.input, base.arithmetic.element)) {
+  for (const int ranks : plan.ranks) {
+    Case c = base;
+    c.ranks = ranks;
     const std::int64_t limit =
-        base.input.kind == reference::InputKind::file ? base.input.tensor->columns : kMaxCount;
-    for (const int ranks : plan.ranks) {
+        base.input.kind == reference::InputKind::file
+            ? base.input.tensor->columns / model::input_elements(base.collective, ranks, 1)
+            : kMaxCount;
+    for (const std::int64_t count : counts_for(plan, c)) {
       for (const Placement placement : plan.placements) {
-        Case c = base;
-        c.ranks = ranks;
         c.placement = placement;
         c.counts = call_counts(plan, count, limit);
-        all.push_back(std::move(c));
+        all.push_back(c);
       }
     }
   }
 }
 
 void add_arithmetics(const Plan& plan, const Case& base, std::vector<Case>& all) {
-  for (const model::Format dtype : plan.dtypes) {
+  for (const model::ElementType dtype : plan.dtypes) {
     for (const model::Wire& wire : plan.wires) {
       for (const model::Op op : plan.ops) {
         Case c = base;
         c.arithmetic = {dtype, wire, op,
                         plan.accumulate.value_or(wire.is_none() ? model::Accumulate::element
-                                                                : model::Accumulate::f32)};
+                                                                : model::Accumulate::f32),
+                        op == model::Op::premul_sum ? plan.factor : 1};
         add_sizes(plan, c, all);
       }
     }
   }
+}
+
+std::vector<Case> multiplied_out(const Plan& plan) {
+  std::vector<Case> all;
+  for (const reference::Input& input : plan.inputs) {
+    for (const model::Collective collective : plan.collectives) {
+      for (const std::string& algorithm : plan.algorithms) {
+        Case base;
+        base.collective = collective;
+        base.algorithm = algorithm;
+        base.launch = plan.launch;
+        base.graph = plan.graph;
+        base.seed = plan.seed;
+        base.interleavings = plan.interleavings;
+        base.memory = plan.memory;
+        base.fault = plan.fault;
+        base.input = input;
+        add_arithmetics(plan, base, all);
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -105,7 +145,8 @@ std::vector<Plan> default_plans() {
   average.counts = {1, 129, 1000};
   average.inputs.erase(average.inputs.begin());
   Plan others = average;
-  others.ops = {model::Op::prod, model::Op::min, model::Op::max};
+  others.ops = {model::Op::prod, model::Op::min, model::Op::max, model::Op::premul_sum,
+                model::Op::avg_premul};
   others.wires = {model::kNoWire};
   Plan graphs = sum;
   graphs.algorithms.push_back("flat_ll");
@@ -114,47 +155,42 @@ std::vector<Plan> default_plans() {
   graphs.ranks = {2, 8};
   graphs.counts = {13, 1000};
   graphs.inputs.resize(1);
-  return {sum, tensors, average, others, graphs};
+  Plan blocks = graphs;
+  blocks.collectives = {model::Collective::reduce_scatter, model::Collective::all_gather,
+                        model::Collective::all_to_all, model::Collective::all_to_all_v};
+  blocks.algorithms = {"flat"};
+  blocks.graph = false;
+  Plan moved = blocks;
+  moved.collectives.erase(moved.collectives.begin());
+  moved.dtypes = {model::Moved::int8, model::Moved::int32, model::Moved::int64, model::Moved::f64};
+  moved.wires = {model::kNoWire};
+  return {sum, tensors, average, others, graphs, blocks, moved};
 }
 
-model::Result<std::vector<Case>> cases(const Plan& plan) {
-  if (case_count(plan) > kMaxCases) {
-    return model::Error{"command line", "asks for more than a million cases",
-                        "shorter lists; --shard divides a run, not its list"};
-  }
+model::Result<std::vector<Case>> cases(const std::vector<Plan>& plans) {
   std::vector<Case> all;
-  for (const reference::Input& input : plan.inputs) {
-    for (const model::Collective collective : plan.collectives) {
-      for (const std::string& algorithm : plan.algorithms) {
-        Case base;
-        base.collective = collective;
-        base.algorithm = algorithm;
-        base.launch = plan.launch;
-        base.graph = plan.graph;
-        base.seed = plan.seed;
-        base.interleavings = plan.interleavings;
-        base.memory = plan.memory;
-        base.fault = plan.fault;
-        base.input = input;
-        add_arithmetics(plan, base, all);
+  std::set<std::string> seen;
+  std::optional<model::Error> left_out;
+  std::size_t number = 0;
+  for (const Plan& plan : plans) {
+    if (case_count(plan) > kMaxCases) {
+      return model::Error{"command line", "asks for more than a million cases",
+                          "shorter lists; --shard divides a run, not its list"};
+    }
+    for (Case& c : multiplied_out(plan)) {
+      if (auto error = missing(c)) {
+        if (!plan.leaves_out_missing) return *error;
+        if (!left_out) left_out = error;
+        continue;
       }
+      if (auto error = validate(c)) return *error;
+      if (!seen.insert(c.text()).second) continue;
+      const bool is_mine = static_cast<int>(number++ % plan.shards) == plan.shard;
+      if (is_mine) all.push_back(std::move(c));
     }
   }
-  std::optional<model::Error> first_error;
-  if (plan.leaves_out_disallowed) {
-    std::erase_if(all, [&](const Case& c) {
-      auto error = model::disallowed(c.collective, c.algorithm, c.arithmetic);
-      if (error && !first_error) first_error = error;
-      return error.has_value();
-    });
-    if (all.empty() && first_error) return *first_error;
-  }
-  std::vector<Case> mine;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (const auto error = validate(all[i])) return *error;
-    if (static_cast<int>(i % plan.shards) == plan.shard) mine.push_back(std::move(all[i]));
-  }
-  return mine;
+  if (seen.empty() && left_out) return *left_out;
+  return all;
 }
 
 }  // namespace tally::verify

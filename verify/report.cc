@@ -11,7 +11,7 @@ namespace tally::verify {
 namespace {
 
 std::int64_t size_bytes(const Case& c) {
-  return c.counts.front() * model::format(c.arithmetic.element).bytes();
+  return std::max(c.input_elements(0), c.output_elements(0)) * c.arithmetic.element.bytes();
 }
 
 std::string over_bound(const Judgement& judgement) {
@@ -36,8 +36,8 @@ class Table : public Report {
     out_ << fmt::format(
         "  {:>8} {:>8} {:>5} {:>5} {:>5} {:>12} {:>5} {:>8} {:>6} {:>6} {:>7} {:>13}"
         " {:>8}  {:<13}{}\n",
-        size_bytes(c), c.counts.front(), model::format(c.arithmetic.element).name,
-        model::name(c.arithmetic.op), c.algorithm, c.arithmetic.wire.name(), c.ranks, "-", "-", "-",
+        size_bytes(c), c.counts.front(), c.arithmetic.element.name(), model::name(c.arithmetic.op),
+        c.algorithm, c.arithmetic.wire.name(), c.ranks, "-", "-", "-",
         ran ? std::to_string(judgement.wrong) : "-", ran ? over_bound(judgement) : "-",
         name(judgement.verdict), name(c.placement), c.input.name);
     if (judgement.verdict == Verdict::ok) return;
@@ -78,7 +78,7 @@ nlohmann::ordered_json fields(const CaseResult& result) {
       {"collective", model::name(c.collective)},
       {"algorithm", c.algorithm},
       {"ranks", c.ranks},
-      {"dtype", model::format(c.arithmetic.element).name},
+      {"dtype", c.arithmetic.element.name()},
       {"wire", c.arithmetic.wire.name()},
       {"op", model::name(c.arithmetic.op)},
       {"accumulate", model::name(c.arithmetic.accumulate)},

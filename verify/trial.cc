@@ -3,20 +3,27 @@
 #include <algorithm>
 
 #include "verify/bound_judge.h"
+#include "verify/send_counts.h"
 
 namespace tally::verify {
 
 Trial::Trial(const Case& c, const Subject& subject) : case_(c), subject_(subject) {
   Case known = c;
   if (!subject.fixes_order()) known.algorithm = "flat";  // one order that is as good as another
-  for (std::size_t call = 0; call < c.counts.size(); ++call) {
+  for (int call = 0; call < std::ssize(c.counts); ++call) {
     auto& of_call = inputs_.emplace_back();
     for (int rank = 0; rank < c.ranks; ++rank) {
       of_call.push_back(reference::draw(c.input, c.arithmetic.element,
-                                        {c.seed, static_cast<int>(call), rank, c.counts[call]}));
+                                        {c.seed, call, rank, c.input_elements(call)}));
     }
-    wanted_.push_back(reference::run(known.schedule(c.counts[call]), of_call));
-    elements_ += c.ranks * output_elements(c.collective, c.ranks, c.counts[call]);
+    wanted_.push_back(reference::run(known.schedule(call), of_call));
+    // Behind what is written there has to be what was there before.
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      auto& bytes = wanted_.back()[rank];
+      const auto written = written_elements(c, call, rank) * c.arithmetic.element.bytes();
+      std::fill(bytes.begin() + written, bytes.end(), kPoison);
+    }
+    elements_ += c.ranks * c.output_elements(call);
   }
 }
 
