@@ -15,7 +15,8 @@ constexpr int kMostElements = 2000;
 
 bool is_same(const KernelKey& a, const KernelKey& b) {
   return a.algorithm == b.algorithm &&
-         kernels::recipe_name(a.arithmetic) == kernels::recipe_name(b.arithmetic);
+         kernels::kernel_name(a.collective, a.algorithm, a.arithmetic) ==
+             kernels::kernel_name(b.collective, b.algorithm, b.arithmetic);
 }
 
 int below(int limit) { return *rc::gen::inRange(0, limit); }
