@@ -83,7 +83,7 @@ TEST_CASE("no error of what was multiplied is beyond its bound", "[reference]") 
 
 TEST_CASE("a product that underflows may lose half of both formats' smallest values",
           "[reference]") {
-  // 2^-70 (1 + 2^-7) * 2^-70 is nothing, and 2^-133 * 1.5 half way between two bf16.
+  // 2^-80 * 2^-80 is nothing in f32, and 2^-133 * 1.5 is half way between two bf16.
   const auto bound_of = [](Format element, float factor, double x) {
     BoundCase c = multiplied("flat", element, factor, 1);
     c.count = 1;
