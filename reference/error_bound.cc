@@ -114,12 +114,8 @@ class Carrier {
     const int buffer = buffer_with(schedule_, role);
     return at({rank, buffer, {0, 0}}, 0, schedule_.buffers[buffer].elements);
   }
-  /// Replaces `to` by what a reader of the slice has.
-  void read(const Slice& slice, std::int64_t offset, const View& to) {
-    copy_view(at(slice, offset, static_cast<std::int64_t>(to.size())), to);
-    if (premultiplication_.is_done() && schedule_.buffers[slice.buffer].role == Role::input) {
-      premultiply(to);
-    }
+  bool is_premultiplied(const Slice& slice) const {
+    return premultiplication_.is_done() && schedule_.buffers[slice.buffer].role == Role::input;
   }
   void premultiply(const View& view) const {
     for (std::size_t i = 0; i < view.size(); ++i) {
@@ -145,7 +141,8 @@ class Carrier {
     for (std::int64_t offset = 0; offset < copy.source.range.size(); offset += kTile) {
       const std::int64_t length = std::min(kTile, copy.source.range.size() - offset);
       const View to = at(copy.destination, offset, length);
-      read(copy.source, offset, to);
+      copy_view(at(copy.source, offset, length), to);
+      if (is_premultiplied(copy.source)) premultiply(to);
       if (is_encoded(copy.source) != is_encoded(copy.destination)) {
         convert(held_by(copy.source), to, copy.destination);
       }
@@ -153,7 +150,7 @@ class Carrier {
   }
 
   void reduce(const Reduce& reduce) {
-    Storage tile, terms;
+    Storage tile, products;
     const bool is_rounded = arithmetic_.accumulate == model::Accumulate::element;
     const bool is_element = is_rounded && reduce.divisor == 1;
     const Format held = is_element ? arithmetic_.element.format() : Format::f32;
@@ -161,14 +158,23 @@ class Carrier {
       const std::int64_t length = std::min(kTile, reduce.destination.range.size() - offset);
       tile.resize(0);
       tile.resize(length);
-      terms.resize(length);
-      const View sum = tile.view(0, length), next = terms.view(0, length);
+      products.resize(length);
+      const View sum = tile.view(0, length);
       bool is_first = reduce.start == Reduce::Start::first_source;
       for (const Slice& source : reduce.sources) {
         TALLY_CHECK(source.range.size() == reduce.destination.range.size(),
                     "a sum keeps the length");
-        read(source, offset, is_first ? sum : next);
-        if (!is_first) add(sum, next);
+        View term = at(source, offset, length);
+        if (is_premultiplied(source)) {
+          copy_view(term, products.view(0, length));
+          term = products.view(0, length);
+          premultiply(term);
+        }
+        if (is_first) {
+          copy_view(term, sum);
+        } else {
+          add(sum, term);
+        }
         is_first = false;
       }
       if (reduce.divisor != 1) divide(sum, reduce.divisor);

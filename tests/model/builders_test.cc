@@ -1,5 +1,5 @@
-// Goal: the built-in algorithms are the ones that are meant, at every number of ranks.
-// Method: two small schedules are written out step by step; of all others the bytes on each link
+// Goal: the built-in all-reduces are the ones that are meant, at every number of ranks.
+// Method: three small schedules are written out step by step; of all others the bytes on each link
 // and the wait edges equal closed forms, and signals and waits pair up. That the schedules are
 // all-reduces is proved in tests/reference/provenance_test.cc.
 
@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "tests/model/built_schedules.h"
 #include "tests/support/aborts.h"
 #include "tests/support/catch.h"
 #include "tests/support/property.h"
@@ -15,74 +16,19 @@
 namespace tally::model {
 namespace {
 
-std::string text(const Schedule& schedule, const Slice& slice) {
-  return std::to_string(slice.rank) + "." + schedule.buffers[slice.buffer].name + "[" +
-         std::to_string(slice.range.begin) + "," + std::to_string(slice.range.end) + ")";
-}
-
-std::string text(const Schedule& schedule, const Step& step) {
-  if (const auto* copy = std::get_if<Copy>(&step)) {
-    return text(schedule, copy->destination) + " = " + text(schedule, copy->source);
-  }
-  if (const auto* reduce = std::get_if<Reduce>(&step)) {
-    std::string line = text(schedule, reduce->destination) + " = 0";
-    for (const Slice& source : reduce->sources) line += " + " + text(schedule, source);
-    return line;
-  }
-  if (const auto* signal = std::get_if<Signal>(&step)) {
-    return "signal " + std::to_string(signal->rank) + "." + std::to_string(signal->lane);
-  }
-  const Wait& wait = std::get<Wait>(step);
-  return "wait " + std::to_string(wait.rank) + "." + std::to_string(wait.lane);
-}
-
-std::vector<std::string> texts(const Schedule& schedule, int rank, int lane) {
-  std::vector<std::string> lines;
-  for (const Step& step : schedule.lanes[rank][lane]) lines.push_back(text(schedule, step));
-  return lines;
-}
-
-constexpr Arithmetic kPlain{Format::f32, kNoWire, Op::sum, Accumulate::element};
-const std::vector<std::int64_t> kNine = {5, 4, 3, 2, 1, 0, 5, 4, 3};  // sent between 3 ranks
-constexpr Arithmetic kHalf{Format::bf16, kNoWire, Op::sum, Accumulate::element};
-constexpr Arithmetic kFp8{Format::bf16, cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32};
-
-/// Bytes that `elements` take as whole words, at `bytes` an element.
-std::int64_t words(std::int64_t elements, std::int64_t bytes) {
-  return (elements * bytes + 15) / 16 * 16;
-}
+using test::all_pairs;
+using test::any_shape;
+using test::kNine;
+using test::kPlain;
+using test::texts;
+using test::with_counts;
+using test::words;
 
 /// The length of a rank's chunk: C = 128 ceil(n / (128 N)), the tail short.
 std::int64_t chunk_length(std::int64_t n, int rank, int ranks) {
   std::int64_t length = 0;
   while (length * ranks < n) length += 128;
   return std::max<std::int64_t>(0, std::min(length, n - rank * length));
-}
-
-struct AnyShape {
-  Shape shape;
-  std::int64_t wire_bytes;  // of one element
-};
-
-AnyShape any_shape() {
-  const auto [arithmetic, wire_bytes] = *rc::gen::elementOf(
-      std::vector<std::pair<Arithmetic, std::int64_t>>{{kPlain, 4}, {kHalf, 2}, {kFp8, 1}});
-  Shape shape;
-  shape.ranks = *rc::gen::inRange(1, 65).as("ranks");
-  shape.count = *rc::gen::inRange(0, 70'000).as("count");
-  shape.lanes = *rc::gen::inRange(1, 6).as("lanes");
-  shape.in_place = *rc::gen::arbitrary<bool>().as("in_place");
-  shape.arithmetic = arithmetic;
-  return {shape, wire_bytes};
-}
-
-/// The shape as all_to_all_v takes it: with any counts, out of place.
-Shape with_counts(Shape shape) {
-  shape.in_place = false;
-  const auto any_count = rc::gen::inRange<std::int64_t>(0, shape.count + 1);
-  const int pairs = shape.ranks * shape.ranks;
-  shape.send_counts = *rc::gen::container<std::vector<std::int64_t>>(pairs, any_count);
-  return shape;
 }
 
 /// Whether signals and waits between each two lanes are equally many.
@@ -100,19 +46,6 @@ bool signals_pair_up(const Schedule& schedule) {
     if (count != 0) return false;
   }
   return true;
-}
-
-/// All pairs of different ranks, each lane with its like, `times` times.
-std::vector<Edge> all_pairs(int ranks, int lanes, int times) {
-  std::vector<Edge> edges;
-  for (int from = 0; from < ranks; ++from) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      for (int to = 0; to < ranks; ++to) {
-        if (to != from) edges.push_back({from, lane, to, lane, times});
-      }
-    }
-  }
-  return edges;
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ TEST_CASE("rounding twice is rounding once, and elements are rounded already", "
   REQUIRE(pool.round(pool.round(x)) == pool.round(x));
   REQUIRE(pool.round(pool.input(3, 1)) == pool.input(3, 1));
   REQUIRE(pool.round(pool.zero()) == pool.zero());
+  REQUIRE(pool.round(pool.premultiply(x)) == pool.premultiply(x));
   const Id decoded = pool.decode(pool.encode(x));
   REQUIRE(pool.round(decoded) != decoded);
 }
@@ -60,6 +61,10 @@ TEST_CASE("the text shows elements, start and every rounding", "[model]") {
   for (const int rank : {0, 1}) x = pool.round(pool.add(x, pool.input(rank, 5)));
   REQUIRE(pool.text(x) == "r((1.5+r((0.5+z))))");
   REQUIRE(pool.text(pool.decode(pool.encode(pool.input(4, 0)))) == "d(q(4.0))");
+  REQUIRE(pool.text(pool.premultiply(pool.input(0, 5))) == "f*(0.5)");
+  for (const Op op : {Op::premul_sum, Op::avg_premul}) {
+    REQUIRE(pool.combine(op, x, pool.input(2, 5)) == pool.add(x, pool.input(2, 5)));
+  }
 }
 
 TEST_CASE("inputs are listed once for each occurrence", "[model]") {
@@ -68,6 +73,10 @@ TEST_CASE("inputs are listed once for each occurrence", "[model]") {
   const std::vector<std::pair<int, std::int64_t>> expected{{0, 5}, {1, 5}, {1, 5}};
   REQUIRE(pool.inputs(twice) == expected);
   REQUIRE(pool.inputs(pool.zero()).empty());
+  const Id multiplied = pool.premultiply(pool.input(1, 5));
+  REQUIRE(pool.inputs(multiplied) == pool.inputs(pool.input(1, 5)));
+  REQUIRE(pool.order(multiplied) == "1");
+  REQUIRE(multiplied != pool.input(1, 5));
 }
 
 }  // namespace tally::model

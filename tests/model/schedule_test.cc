@@ -97,6 +97,42 @@ TEST_CASE("a schedule without scratch is asked for it", "[.]") {
   buffer_with(schedule, Role::scratch);
 }
 
+TEST_CASE("in place the smaller buffer's home is the rank's block of the larger one", "[model]") {
+  Schedule schedule = empty_schedule(3, Format::f32, kNoWire);
+  const auto home_of = [&](int rank, int buffer) {
+    const Home found = home(schedule, rank, buffer);
+    return std::pair(found.buffer, found.offset);
+  };
+  REQUIRE(home_of(2, 1) == std::pair(1, std::int64_t{0}));
+  schedule.in_place = true;
+  REQUIRE(home_of(2, 0) == std::pair(0, std::int64_t{0}));
+  REQUIRE(home_of(2, 1) == std::pair(0, std::int64_t{0}));
+  REQUIRE(home_of(2, 2) == std::pair(2, std::int64_t{0}));  // scratch is its own
+  schedule.collective = Collective::reduce_scatter;
+  schedule.buffers[0].elements = 300;
+  REQUIRE(home_of(2, 0) == std::pair(0, std::int64_t{0}));
+  REQUIRE(home_of(2, 1) == std::pair(0, std::int64_t{200}));
+  schedule.collective = Collective::all_gather;
+  std::swap(schedule.buffers[0].elements, schedule.buffers[1].elements);
+  REQUIRE(home_of(2, 0) == std::pair(1, std::int64_t{200}));
+  REQUIRE(home_of(2, 1) == std::pair(1, std::int64_t{0}));
+}
+
+TEST_CASE("of all_to_all_v only the blocks are used, of the others all", "[model]") {
+  Schedule schedule = empty_schedule(2, Format::f32, kNoWire);
+  schedule.collective = Collective::all_to_all_v;
+  schedule.send_counts = {1, 20, 3, 40};
+  REQUIRE(used_inputs(schedule, 0) == 21);
+  REQUIRE(used_inputs(schedule, 1) == 43);
+  REQUIRE(used_outputs(schedule, 0) == 4);
+  REQUIRE(used_outputs(schedule, 1) == 60);
+  REQUIRE(contributions(schedule, 1, 20).element == 3);
+  schedule.collective = Collective::reduce_scatter;
+  REQUIRE(used_inputs(schedule, 0) == 200);
+  REQUIRE(used_outputs(schedule, 1) == 100);
+  REQUIRE(contributions(schedule, 1, 20).element == 120);
+}
+
 TEST_CASE("buffers are found by their role", "[model]") {
   const Schedule schedule = empty_schedule(1, Format::f32, kNoWire);
   REQUIRE(buffer_with(schedule, Role::input) == 0);

@@ -79,6 +79,34 @@ void divide(const Arithmetic& a, Values& sums, std::size_t ranks) {
   for (double& sum : sums) sum = f32(sum / static_cast<double>(ranks));
 }
 
+/// The factor as it is rounded to the element type; 1 where contributions are not multiplied.
+double factor(const Arithmetic& a, std::size_t ranks) {
+  if (a.op == Op::premul_sum) return rounded(a.element, a.factor);
+  if (a.op == Op::avg_premul) return rounded(a.element, f32(1.0 / static_cast<double>(ranks)));
+  return 1;
+}
+
+/// The contribution of elements [begin, end).
+Values contribution(const Arithmetic& a, const reference::RankBuffers& inputs, std::size_t rank,
+                    std::size_t begin, std::size_t end) {
+  const bool is_multiplied = a.op == Op::premul_sum || a.op == Op::avg_premul;
+  const double f = factor(a, inputs.size());
+  Values x;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint32_t code = code_at(a.element, inputs[rank], static_cast<std::int64_t>(i));
+    const double value = decode_spec(a.element, code);
+    x.push_back(is_multiplied ? rounded(a.element, f32(f * value)) : value);
+  }
+  return x;
+}
+
+void append(const Arithmetic& a, const Values& values, std::vector<std::byte>& output) {
+  for (const double v : values) {
+    append_code(a.element, encode_spec(a.element, v, Rounding::nearest_even, model::kAsFormat),
+                output);
+  }
+}
+
 /// x[rank] is one chunk, here and below.
 Values flat(const Arithmetic& a, const std::vector<Values>& x) {
   const bool from_first = a.op == Op::min || a.op == Op::max;
@@ -113,19 +141,46 @@ reference::RankBuffers contract_oracle(const std::string& algorithm, const Arith
   for (std::size_t owner = 0; owner < ranks; ++owner) {
     std::vector<Values> x(ranks);
     for (std::size_t r = 0; r < ranks; ++r) {
-      for (std::size_t i = owner * chunk; i < std::min(n, (owner + 1) * chunk); ++i) {
-        const std::uint32_t code = code_at(a.element, inputs[r], static_cast<std::int64_t>(i));
-        x[r].push_back(decode_spec(a.element, code));
-      }
+      x[r] =
+          contribution(a, inputs, r, std::min(n, owner * chunk), std::min(n, (owner + 1) * chunk));
     }
     Values sum = algorithm == "ring" ? ring(a, x, owner) : flat(a, x);
     if (algorithm == "tree") sum = through_wire(a.wire, sum);
-    for (const double v : sum) {
-      append_code(a.element, encode_spec(a.element, v, Rounding::nearest_even, model::kAsFormat),
-                  output);
-    }
+    append(a, sum, output);
   }
   return reference::RankBuffers(ranks, output);
+}
+
+reference::RankBuffers contract_oracle(model::Collective collective, const Arithmetic& a,
+                                       const reference::RankBuffers& inputs, std::int64_t count,
+                                       const std::vector<std::int64_t>& send_counts) {
+  using model::Collective;
+  const std::size_t ranks = inputs.size(), n = static_cast<std::size_t>(count);
+  const auto bytes = static_cast<std::size_t>(a.element.bytes());
+  std::vector<std::size_t> sent(ranks, 0);  // elements of each rank's input that are gone already
+  reference::RankBuffers outputs(ranks);
+  for (std::size_t to = 0; to < ranks; ++to) {
+    std::vector<Values> terms;
+    for (std::size_t from = 0; from < ranks; ++from) {
+      const std::size_t length =
+          send_counts.empty() ? n : static_cast<std::size_t>(send_counts[from * ranks + to]);
+      const std::size_t begin = collective == Collective::all_gather ? 0 : sent[from];
+      sent[from] += length;
+      if (collective == Collective::reduce_scatter) {
+        terms.push_back(contribution(a, inputs, from, begin, begin + length));
+      } else if (a.wire.is_none()) {  // bytes, and not numbers
+        const auto first = inputs[from].begin() + static_cast<std::ptrdiff_t>(begin * bytes);
+        outputs[to].insert(outputs[to].end(), first,
+                           first + static_cast<std::ptrdiff_t>(length * bytes));
+      } else {
+        const Values x = contribution(a, inputs, from, begin, begin + length);
+        append(a, through_wire(a.wire, x), outputs[to]);
+      }
+    }
+    if (collective == Collective::reduce_scatter) append(a, flat(a, terms), outputs[to]);
+    if (collective == Collective::all_to_all_v) outputs[to].resize(ranks * n * bytes);
+  }
+  return outputs;
 }
 
 std::vector<Arithmetic> every_arithmetic(const std::string& algorithm) {
@@ -136,9 +191,10 @@ std::vector<Arithmetic> every_arithmetic(const std::string& algorithm) {
     for (const model::Wire& wire : wires) {
       for (const Op op : model::all_ops()) {
         if (!wire.is_none() && !model::allows_wire(op)) continue;
-        if (wire.is_none()) all.push_back({element, wire, op, Accumulate::element});
+        const float factor = op == Op::premul_sum ? -0.3f : 1;  // no value of any type
+        if (wire.is_none()) all.push_back({element, wire, op, Accumulate::element, factor});
         if (wire.is_none() && algorithm == "ring") continue;  // a hop carries elements
-        all.push_back({element, wire, op, Accumulate::f32});
+        all.push_back({element, wire, op, Accumulate::f32, factor});
       }
     }
   }

@@ -44,6 +44,12 @@ BoundCase case_of(const char* algorithm, Format element, const char* wire, Op op
   return {algorithm, {element, *model::parse_wire(wire), op, accumulate}, ranks, 1024};
 }
 
+/// Contributions times a factor, without a wire.
+BoundCase multiplied(const char* algorithm, Format element, float factor, int ranks,
+                     Accumulate accumulate = Accumulate::element) {
+  return {algorithm, {element, model::kNoWire, Op::premul_sum, accumulate, factor}, ranks, 1024};
+}
+
 }  // namespace
 
 TEST_CASE("no error is beyond its bound", "[reference]") {
@@ -52,6 +58,42 @@ TEST_CASE("no error is beyond its bound", "[reference]") {
     REQUIRE(outcome.violation == "");
     REQUIRE(outcome.bounded >= outcome.elements / 3);
   }
+}
+
+TEST_CASE("no error of what was multiplied is beyond its bound", "[reference]") {
+  for (const char* algorithm : {"flat", "tree", "ring"}) {
+    for (const Format element : {Format::f32, Format::f16, Format::bf16}) {
+      for (const int ranks : {1, 2, 3, 8}) {
+        // Two that are rounded, and ones with which everything underflows, or much overflows.
+        for (const float factor : {1.1f, -0.3f, 0x1.8p-130f, 1e30f, 0.0f}) {
+          BoundCase c = multiplied(algorithm, element, factor, ranks);
+          for (const Op op : {Op::premul_sum, Op::avg_premul}) {
+            c.arithmetic.op = op;
+            REQUIRE(search(c, 1).violation == "");
+          }
+          if (factor != 1.1f && factor != -0.3f) continue;
+          c.arithmetic.op = Op::premul_sum;
+          CAPTURE(c.text(), factor);
+          CHECK(search(c, 2).largest_ratio >= (ranks == 8 ? 0.3 : 0.5));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a product that underflows may lose half of both formats' smallest values",
+          "[reference]") {
+  // 2^-80 * 2^-80 is nothing in f32, and 2^-133 * 1.5 is half way between two bf16.
+  const auto bound_of = [](Format element, float factor, double x) {
+    BoundCase c = multiplied("flat", element, factor, 1);
+    c.count = 1;
+    return error_bounds(c.schedule(), {test::codes_of(element, {x})})[0].bounds[0];
+  };
+  CHECK(bound_of(Format::f32, 0x1p-80f, 0x1p-80) >= 0x1p-160);
+  CHECK(bound_of(Format::f32, 0x1p-80f, 0x1p-80) <= 0x1.01p-150);
+  CHECK(bound_of(Format::f32, 0x1p-80f, 0x1p-20) == 0);
+  CHECK(bound_of(Format::bf16, 1.5f, 0x1p-133) >= 0x1p-134);
+  CHECK(bound_of(Format::bf16, 1.5f, 0x1p-133) <= 0x1.01p-134);
 }
 
 TEST_CASE("every kind of bound is reached to more than its half", "[reference]") {
@@ -74,6 +116,7 @@ TEST_CASE("a bound without any one of its terms is exceeded", "[reference]") {
       {ErrorTerm::block_product, case_of("flat", Format::f32, "e4m3fn:b128:f32", Op::sum, 1)},
       {ErrorTerm::addition, case_of("ring", Format::bf16, "none", Op::sum, 4, Accumulate::element)},
       {ErrorTerm::mean_division, case_of("flat", Format::f32, "none", Op::avg, 3)},
+      {ErrorTerm::premultiplication, multiplied("flat", Format::bf16, 1.1f, 1)},
       {ErrorTerm::output_rounding, case_of("flat", Format::f16, "none", Op::sum, 2)},
   };
   static_assert(std::size(kLeftOut) == kErrorTerms);
@@ -126,38 +169,56 @@ TEST_CASE("a wire that truncates is beyond the bound", "[reference]") {
   CHECK(beyond > c.count / 4);
 }
 
+namespace {
+
+/// Adds any two of what is left until one is; the largest error over its bound.
+double any_order_ratio(const BoundCase& c) {
+  const auto& [element, wire, op, accumulate, factor] = c.arithmetic;
+  double largest_ratio = 0;
+  for (int style = 0; style < test::kStyles; ++style) {
+    const RankBuffers inputs = test::make_inputs(c, static_cast<Style>(style), 5);
+    const std::vector<double> bounds = any_order_bounds(c.arithmetic, inputs);
+    std::vector<std::vector<float>> terms(c.ranks, std::vector<float>(c.count));
+    for (int r = 0; r < c.ranks; ++r) {
+      decode_array(element, inputs[r], terms[r]);
+      if (!premultiplies(op)) continue;
+      for (float& x : terms[r]) x *= premultiplier(c.arithmetic, c.ranks);
+      round_array(element, terms[r]);
+    }
+    test::Random random(style);
+    while (terms.size() > 1) {
+      std::swap(terms[random.below(static_cast<std::uint32_t>(terms.size()))], terms.back());
+      const std::vector<float> last = terms.back();
+      terms.pop_back();
+      std::vector<float>& to = terms[random.below(static_cast<std::uint32_t>(terms.size()))];
+      for (std::int64_t i = 0; i < c.count; ++i) to[i] += last[i];
+      if (accumulate == Accumulate::element) round_array(element, to);
+    }
+    round_array(element, terms[0]);
+    const auto errors = ExactResults(c.arithmetic, inputs).errors(terms[0]);
+    std::int64_t beyond = 0;
+    for (std::int64_t i = 0; i < c.count; ++i) {
+      if (bounds[i] == INFINITY) continue;
+      beyond += !(std::fabs(errors[i]) <= bounds[i]);
+      if (errors[i] != 0) largest_ratio = std::max(largest_ratio, std::fabs(errors[i]) / bounds[i]);
+    }
+    CHECK(beyond == 0);
+  }
+  return largest_ratio;
+}
+
+}  // namespace
+
 TEST_CASE("the bound of any order holds for orders that no schedule has", "[reference]") {
   for (const Format element : {Format::f32, Format::f16, Format::bf16}) {
     for (const Accumulate accumulate : {Accumulate::element, Accumulate::f32}) {
-      const BoundCase c = case_of("flat", element, "none", Op::sum, 9, accumulate);
-      double largest_ratio = 0;
-      for (int style = 0; style < test::kStyles; ++style) {
-        const RankBuffers inputs = test::make_inputs(c, static_cast<Style>(style), 5);
-        const std::vector<double> bounds = any_order_bounds(c.arithmetic, inputs);
-        std::vector<std::vector<float>> terms(c.ranks, std::vector<float>(c.count));
-        for (int r = 0; r < c.ranks; ++r) decode_array(element, inputs[r], terms[r]);
-        test::Random random(style);
-        while (terms.size() > 1) {  // any two of what is left are added
-          std::swap(terms[random.below(static_cast<std::uint32_t>(terms.size()))], terms.back());
-          const std::vector<float> last = terms.back();
-          terms.pop_back();
-          std::vector<float>& to = terms[random.below(static_cast<std::uint32_t>(terms.size()))];
-          for (std::int64_t i = 0; i < c.count; ++i) to[i] += last[i];
-          if (accumulate == Accumulate::element) round_array(element, to);
-        }
-        round_array(element, terms[0]);
-        const auto errors = ExactResults({element}, inputs).errors(terms[0]);
-        std::int64_t beyond = 0;
-        for (std::int64_t i = 0; i < c.count; ++i) {
-          if (bounds[i] == INFINITY) continue;
-          beyond += !(std::fabs(errors[i]) <= bounds[i]);
-          if (errors[i] != 0)
-            largest_ratio = std::max(largest_ratio, std::fabs(errors[i]) / bounds[i]);
-        }
-        CHECK(beyond == 0);
-      }
       CAPTURE(model::format(element).name, name(accumulate));
-      CHECK(largest_ratio >= 1.0 / (c.ranks - 1));
+      const BoundCase sum = case_of("flat", element, "none", Op::sum, 9, accumulate);
+      CHECK(any_order_ratio(sum) >= 1.0 / (sum.ranks - 1));
+      CHECK(any_order_ratio(multiplied("flat", element, 1.1f, 9, accumulate)) >= 1.0 / 8);
+      BoundCase mean = sum;
+      mean.arithmetic.op = Op::avg_premul;
+      CHECK(any_order_ratio(mean) >= 1.0 / 8);
     }
   }
 }

@@ -159,4 +159,22 @@ TEST_CASE("exact results are those of the ranks' elements", "[reference]") {
   CHECK(means.errors(outputs)[0] == 170);
 }
 
+TEST_CASE("exact results of contributions that are multiplied have the rounded factor exactly",
+          "[reference]") {
+  // The factor is 2^-133 (1 + 2^-7) in bf16, and 3 (1 / 3) there is 1 + 2^-9.
+  const RankBuffers inputs = {test::codes_of(Format::bf16, {0x1p-133, 0x1p127, 1}),
+                              test::codes_of(Format::bf16, {0x1p-133, 0x1p127, 1}),
+                              test::codes_of(Format::bf16, {0, 0x1p127, 1})};
+  const auto with = [&](Op op, float factor) {
+    return ExactResults({Format::bf16, model::kNoWire, op, model::Accumulate::element, factor},
+                        inputs);
+  };
+  CHECK(with(Op::premul_sum, 0x1p-133f).rounded() ==
+        std::vector<double>{0x1p-265, 3 * 0x1p-6, 3 * 0x1p-133});
+  CHECK(with(Op::premul_sum, 0x1.01p127f).rounded()[1] == 3 * 0x1p254);
+  CHECK(with(Op::premul_sum, 0x1.03p0f).rounded()[2] == 3 * 0x1.04p0);
+  CHECK(with(Op::avg_premul, 1).rounded()[2] == 1 + 0x1p-9);
+  CHECK(with(Op::avg_premul, 1).errors(std::vector<float>{0, 0, 1})[2] == -0x1p-9);
+}
+
 }  // namespace tally::reference

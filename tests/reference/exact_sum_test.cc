@@ -99,6 +99,20 @@ constexpr Format kFormats[] = {Format::f32,    Format::f16,  Format::bf16,
 
 }  // namespace
 
+TEST_CASE("products of the smallest and of the largest f32 are added exactly", "[reference]") {
+  const double smallest = 0x1p-298, largest = 0x1.fffffep127 * 0x1.fffffep127;
+  ExactSum sum;
+  for (int i = 0; i < 1000; ++i) sum.add(largest);
+  sum.add(smallest);
+  for (int i = 0; i < 1000; ++i) sum.add(-largest);
+  CHECK(sum.rounded() == smallest);
+  sum.add(-smallest);
+  CHECK(sum.sign() == 0);
+  sum.add(largest);
+  CHECK(sum.rounded() == largest);
+  CHECK(sum.rounded(2) == largest / 2);
+}
+
 TEST_CASE("sums round to double and to every format as MPFR's", "[reference]") {
   test::Random random(1);
   for (int round = 0; round < 20000; ++round) {

@@ -51,6 +51,26 @@ TEST_CASE("the same draw gives the same codes, and any difference in it gives ot
   }
 }
 
+TEST_CASE("types that only move get any bits, whatever the input, and files have no say",
+          "[reference]") {
+  for (const model::MovedType& type : model::kMovedTypes) {
+    CAPTURE(type.name);
+    const auto codes = reference::draw(named("uniform"), type.id, {7, 1, 2, 4096});
+    REQUIRE(std::ssize(codes) == 4096 * type.bytes);
+    CHECK(codes == reference::draw(named("corner"), type.id, {7, 1, 2, 4096}));
+    CHECK(codes == reference::draw({reference::InputKind::file, "x.npy", nullptr}, type.id,
+                                   {7, 1, 2, 4096}));
+    CHECK(codes != reference::draw(named("uniform"), type.id, {7, 1, 3, 4096}));
+    for (int byte = 0; byte < type.bytes; ++byte) {  // every value of every byte
+      std::array<int, 256> seen{};
+      for (std::size_t i = 0; i < 4096; ++i) {
+        ++seen[std::to_integer<std::size_t>(codes[i * type.bytes + byte])];
+      }
+      CHECK(std::count(seen.begin(), seen.end(), 0) == 0);
+    }
+  }
+}
+
 TEST_CASE("order_free sums are exact in every order, and every wire carries the terms exactly",
           "[reference]") {
   const reference::Input input = named("order_free");

@@ -1,4 +1,4 @@
-// Goal: the built-in schedules are all-reduces in the order of the contract, and a schedule that
+// Goal: the built-in all-reduces are such, in the order of the contract, and a schedule that
 // is none is rejected.
 // Method: read the expressions; prove all builders; then break a schedule at one place after the
 // other, and expect a counterexample each time. A wait that is taken away is not among the
@@ -7,9 +7,8 @@
 
 #include "reference/provenance.h"
 
-#include <functional>
-
 #include "model/builders.h"
+#include "tests/reference/schedule_breaks.h"
 #include "tests/support/catch.h"
 #include "tests/support/property.h"
 
@@ -32,6 +31,11 @@ using model::Signal;
 using model::Slice;
 using model::Step;
 using model::Wait;
+using test::accepted_break;
+using test::is_accepted;
+using test::is_signal;
+using test::moves_data;
+using test::slices_of;
 
 constexpr Arithmetic kElement{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
 constexpr Arithmetic kF32{Format::bf16, model::kNoWire, Op::sum, Accumulate::f32};
@@ -49,51 +53,6 @@ std::string text_of(const std::string& algorithm, const Arithmetic& arithmetic, 
   REQUIRE(outputs.size() == 3);
   for (const auto& output : outputs) REQUIRE(output[0] == outputs[0][0]);
   return only_order ? pool.order(outputs[0][0]) : pool.text(outputs[0][0]);
-}
-
-bool is_accepted(const Schedule& schedule) { return !prove(schedule); }
-
-std::int64_t length_of(const Step& step) {
-  if (const auto* copy = std::get_if<Copy>(&step)) return copy->destination.range.size();
-  if (const auto* reduce = std::get_if<Reduce>(&step)) return reduce->destination.range.size();
-  return 0;
-}
-
-bool moves_data(const Step& step) { return length_of(step) > 0; }
-bool is_signal(const Step& step) { return std::holds_alternative<Signal>(step); }
-
-/// Whether prove rejects the schedule after `break_step` has changed, in turn, every step of which
-/// `is_meant` is true. break_step(lane, index, rank) returns false where it changed nothing.
-using BreakStep = std::function<bool(Lane&, std::size_t, int)>;
-std::string accepted_break(const Schedule& whole, bool (*is_meant)(const Step&),
-                           const BreakStep& break_step) {
-  int breaks = 0;
-  for (int rank = 0; rank < whole.ranks; ++rank) {
-    for (std::size_t lane = 0; lane < whole.lanes[rank].size(); ++lane) {
-      for (std::size_t step = 0; step < whole.lanes[rank][lane].size(); ++step) {
-        if (!is_meant(whole.lanes[rank][lane][step])) continue;
-        Schedule broken = whole;
-        if (!break_step(broken.lanes[rank][lane], step, rank)) continue;
-        ++breaks;
-        if (is_accepted(broken)) {
-          return "rank " + std::to_string(rank) + " lane " + std::to_string(lane) + " step " +
-                 std::to_string(step) + " of " + whole.algorithm;
-        }
-      }
-    }
-  }
-  return breaks == 0 ? "nothing was broken" : "";
-}
-
-/// The slices of a step that moves data, the destination last.
-std::vector<Slice*> slices_of(Step& step) {
-  std::vector<Slice*> slices;
-  if (auto* copy = std::get_if<Copy>(&step)) slices = {&copy->source, &copy->destination};
-  if (auto* reduce = std::get_if<Reduce>(&step)) {
-    for (Slice& source : reduce->sources) slices.push_back(&source);
-    slices.push_back(&reduce->destination);
-  }
-  return slices;
 }
 
 /// The schedules that are broken: 3 ranks, each part of a lane with elements in it.
@@ -160,6 +119,7 @@ TEST_CASE("every element is made of the ranks' same element", "[reference]") {
 
 TEST_CASE("in place and lanes do not change an expression", "[reference]") {
   for (const Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     Expressions pool;
     const auto once = provenance(builder.build({4, 400, 1, false, kFp8}), pool);
     REQUIRE(provenance(builder.build({4, 400, 3, false, kFp8}), pool) == once);
@@ -167,8 +127,10 @@ TEST_CASE("in place and lanes do not change an expression", "[reference]") {
   }
 }
 
-TEST_CASE("all builders are all-reduces: 1 to 16 ranks and 64, ragged counts", "[reference]") {
+TEST_CASE("all builders of all-reduces build such: 1 to 16 ranks and 64, ragged counts",
+          "[reference]") {
   for (const Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     for (int ranks = 1; ranks <= 17; ++ranks) {
       for (const std::int64_t count : {0, 1, 127, 129, 300}) {
         for (int lanes = 1; lanes <= 3; ++lanes) {

@@ -123,7 +123,10 @@ TEST_CASE("a walk of a built schedule", "[reference]") {
     shape.ranks = *rc::gen::inRange(1, 17).as("ranks");
     shape.count = *rc::gen::inRange(0, 3000).as("count");
     shape.lanes = *rc::gen::inRange(1, 4).as("lanes");
+    const std::vector<std::int64_t> counts(shape.ranks * shape.ranks, shape.count / 2);
     for (const model::Builder& builder : model::builders()) {
+      const bool has_counts = builder.collective == model::Collective::all_to_all_v;
+      shape.send_counts = has_counts ? counts : std::vector<std::int64_t>();
       RC_ASSERT(fault_of(builder.build(shape)) == "");
     }
   });
@@ -133,6 +136,9 @@ TEST_CASE("a walk of a built schedule", "[reference]") {
     shape.lanes = *rc::gen::inRange(1, 4).as("lanes");
     const auto& builder = *rc::gen::elementOf(
         std::vector<model::Builder>(model::builders().begin(), model::builders().end()));
+    if (builder.collective == model::Collective::all_to_all_v) {
+      shape.send_counts.assign(shape.ranks * shape.ranks, 0);
+    }
     Schedule schedule = builder.build(shape);
     Lane& lane = schedule.lanes[*rc::gen::inRange(0, shape.ranks).as("rank")]
                                [*rc::gen::inRange(0, shape.lanes).as("lane")];
