@@ -249,6 +249,27 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   return error;
 }
 
+bool is_library(std::string_view subject) {
+  return subject == "nccl" || subject.starts_with("nccl=");
+}
+
+/// What a library is asked where the lists were not typed: it chooses the algorithm, has no wire
+/// and no all_to_all_v, and takes one rank for each GPU.
+void leave_to_library(const Typed& typed, const VerifyOptions& options, Plan& plan) {
+  if (typed.algorithm.empty()) plan.algorithms = {std::string(verify::kLibrarysChoice)};
+  if (typed.wire.empty()) plan.wires = {model::kNoWire};
+  if (typed.collective.empty() || typed.collective == "all") {
+    std::erase(plan.collectives, model::Collective::all_to_all_v);
+  }
+  if (!typed.ranks.empty()) return;
+  const auto* gpu = kernels::hardware::linked_gpu_runtime();
+  std::size_t gpus = options.devices.size();
+  if (gpus == 0 && gpu != nullptr) gpus = gpu->devices().size();
+  const int most = std::clamp(static_cast<int>(gpus), 1, verify::kMaxRanks);
+  std::erase_if(plan.ranks, [&](int ranks) { return ranks > most; });
+  if (plan.ranks.empty() || plan.ranks.back() < most) plan.ranks.push_back(most);
+}
+
 }  // namespace
 
 Result<VerifyOptions> parse_verify(const Arguments& arguments) {
@@ -274,6 +295,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (!typed.input.empty()) plans.resize(1);
   for (Plan& plan : plans) {
     if (auto error = read_plan(typed, plan)) return *error;
+    if (is_library(options.subject)) leave_to_library(typed, options, plan);
   }
   auto cases = verify::cases(plans);
   if (!cases) return cases.error();
