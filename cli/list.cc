@@ -20,6 +20,7 @@ int list(const Arguments& arguments) {
   }
   fmt::print("algorithms\n");
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     fmt::print("  {:<26}{}\n", builder.algorithm, model::name(builder.collective));
   }
   fmt::print("wires\n");

@@ -160,6 +160,7 @@ std::optional<Error> read_inputs(const Typed& typed, Plan& plan) {
 std::vector<model::Collective> all_collectives() {
   std::vector<model::Collective> all;
   for (const auto& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     if (std::find(all.begin(), all.end(), builder.collective) == all.end()) {
       all.push_back(builder.collective);
     }
@@ -169,7 +170,9 @@ std::vector<model::Collective> all_collectives() {
 
 std::vector<std::string> all_algorithms() {
   std::vector<std::string> all;
-  for (const auto& builder : model::builders()) all.emplace_back(builder.algorithm);
+  for (const auto& builder : model::builders()) {
+    if (builder.collective == model::Collective::all_reduce) all.emplace_back(builder.algorithm);
+  }
   return all;
 }
 

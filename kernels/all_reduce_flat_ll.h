@@ -12,7 +12,7 @@
 // In place: a thread has loaded all its words of the input, and sent them, before it stores the
 // first one of the output; no other thread of any rank reads these.
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 
 namespace tally::kernels {
 

@@ -28,18 +28,18 @@ TALLY_DEVICE void add_own(Gpu& gpu, const typename R::Arguments& a, int owner, i
   for_my_tiles(gpu, codec, my_part<R>(gpu, a, owner), [&](const Tile& tile) {
     typename E::Value x[n];
     if (is_first) {
-      load_tile<E>(gpu, a.input + tile.first, tile.valid, x);
+      load_input<R>(gpu, a, a.input + tile.first, tile.valid, x);
     } else {
       typename E::Value own[n];
-      codec.template decode<Gpu>(codec.load(gpu, a.scratch[a.rank], tile), x);
-      load_tile<E>(gpu, a.input + tile.first, tile.valid, own);
+      codec.template decode<Gpu>(codec.load(gpu, a.scratch(a.rank), tile), x);
+      load_input<R>(gpu, a, a.input + tile.first, tile.valid, own);
       for (int i = 0; i < n; ++i) {
         using Operation = typename R::Operation;
         x[i] = R::Accumulator::template combine<Gpu, E, Operation>(x[i], own[i]);
         if (owner == a.rank) x[i] = Operation::template complete<E>(x[i], a);
       }
     }
-    codec.store(gpu, a.scratch[to], tile, codec.encode(gpu, tile, x));
+    codec.store(gpu, a.scratch(to), tile, codec.encode(gpu, tile, x));
   });
 }
 
@@ -50,8 +50,8 @@ TALLY_DEVICE void pass_on(Gpu& gpu, const typename R::Arguments& a, int owner, i
   const auto codec = codec_of<R>(a);
   for_my_tiles(gpu, codec, my_part<R>(gpu, a, owner), [&](const Tile& tile) {
     typename R::Element::Value x[R::Codec::kPerWord];
-    const auto held = codec.load(gpu, a.scratch[a.rank], tile);
-    if (next != owner) codec.store(gpu, a.scratch[next], tile, held);
+    const auto held = codec.load(gpu, a.scratch(a.rank), tile);
+    if (next != owner) codec.store(gpu, a.scratch(next), tile, held);
     codec.template decode<Gpu>(held, x);
     R::Plan::template store<R>(gpu, a, tile, x);
   });

@@ -22,7 +22,7 @@ TALLY_DEVICE void sum_chunk(Gpu& gpu, const typename R::Arguments& a) {
     typename R::Element::Value x[R::Codec::kPerWord];
     reduce_tile<R>(gpu, a, codec, tile, x);
     R::Plan::template keep<R>(gpu, a, tile, x);
-    codec.store(gpu, a.scratch[a.rank], tile, codec.encode(gpu, tile, x));
+    codec.store(gpu, a.scratch(a.rank), tile, codec.encode(gpu, tile, x));
   });
 }
 
@@ -32,7 +32,7 @@ TALLY_DEVICE void fetch_chunk(Gpu& gpu, const typename R::Arguments& a, int owne
   const auto codec = codec_of<R>(a);
   for_my_tiles(gpu, codec, my_part<R>(gpu, a, owner), [&](const Tile& tile) {
     typename R::Element::Value x[R::Codec::kPerWord];
-    codec.template decode<Gpu>(codec.load(gpu, a.scratch[owner], tile), x);
+    codec.template decode<Gpu>(codec.load(gpu, a.scratch(owner), tile), x);
     R::Plan::template store<R>(gpu, a, tile, x);
   });
 }

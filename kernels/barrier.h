@@ -16,7 +16,7 @@
 // LLVM pull request 178316, may not wait for a write-back of other waves' stores that the flag's
 // own wave starts.
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 
 namespace tally::kernels {
 
@@ -63,7 +63,7 @@ class PeerBarrier {
     gpu_.block_barrier();
   }
   TALLY_DEVICE std::uint32_t* flag(int owner, int sender) const {
-    return a_.flags[owner] + gpu_.block() * kMaxRanks + sender;
+    return a_.peers->flags[owner] + gpu_.block() * kMaxRanks + sender;
   }
 
   Gpu& gpu_;

@@ -19,6 +19,7 @@ struct BlockParameters {
     while (1 << bits < wire.length) ++bits;
     return {bits, wire.scale, wire.rule};
   }
+  TALLY_DEVICE static BlockParameters of(const BlockParameters& parameters) { return parameters; }
 };
 
 inline constexpr std::uint32_t kE8m0Nan = model::format(model::Format::e8m0).nan_code();

@@ -29,7 +29,10 @@ struct Tile {
 
 /// The run-time parameters of a wire whose elements travel by themselves.
 struct NoParameters {
-  static NoParameters of(const model::Wire&) { return {}; }
+  template <class WireParameters>
+  TALLY_DEVICE static NoParameters of(const WireParameters&) {
+    return {};
+  }
 };
 
 /// What codecs without scales share.

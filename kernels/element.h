@@ -22,6 +22,7 @@ struct FloatValues {
   TALLY_DEVICE static Value one() { return 1.0f; }
   TALLY_DEVICE static Value add(Value a, Value b) { return a + b; }
   TALLY_DEVICE static Value multiply(Value a, Value b) { return a * b; }
+  TALLY_DEVICE static Value scale(Value x, float factor) { return x * factor; }
   TALLY_DEVICE static Value divide(Value x, int divisor) { return x / static_cast<float>(divisor); }
   // A NaN on either side gives NaN, which fmin and fmax drop; of two zeros either knows its sign.
   TALLY_DEVICE static Value minimum(Value a, Value b) {
@@ -54,6 +55,22 @@ template <>
 struct Element<model::Format::f32> : FloatValues {
   static constexpr model::Format kFormat = model::Format::f32;
   using Storage = float;
+  template <class Gpu>
+  TALLY_DEVICE static Value value(Storage x) {
+    return x;
+  }
+  template <class Gpu>
+  TALLY_DEVICE static Storage storage(Value x) {
+    return x;
+  }
+};
+
+/// An element that is only moved: its bits are its value.
+template <class Bits>
+struct RawElement {
+  using Storage = Bits;
+  using Value = Bits;
+  TALLY_DEVICE static Value zero() { return 0; }
   template <class Gpu>
   TALLY_DEVICE static Value value(Storage x) {
     return x;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 
 namespace tally::kernels {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One launch, as plain data: what a kernel is given on every Gpu. It holds all ranks that the launch
-// plays, so that one GPU may play several in one grid; place p of the launch is rank
+// One launch, as plain data: what a kernel is given on every Gpu. It holds all ranks that the
+// launch plays, so that one GPU may play several in one grid; place p of the launch is rank
 // first_rank + p.
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct Peers {
   void* scratch[kMaxRanks];           // the wire's words, behind them the scales
   std::uint32_t* flags[kMaxRanks];    // [blocks][kMaxRanks]
   std::uint64_t* packets[kMaxRanks];  // low_latency.h
+  std::int64_t* counts[kMaxRanks];    // [blocks][kMaxRanks]: all_to_all_v.h
 };
 
 /// What a communicator has for the ranks of a launch alone, place after place.
@@ -26,7 +27,7 @@ struct Own {
   Stuck* stuck;                   // [place]
   std::int32_t max_blocks;        // of the largest launch
   std::int32_t max_threads;       // of the largest launch, in all its blocks
-  std::int64_t bytes_of_packets;  // that each rank has
+  std::int64_t words_of_packets;  // of the largest call that sends any
 };
 
 /// A rank's buffers of one call. The counts are all_to_all_v's alone.
@@ -34,7 +35,7 @@ struct RankCall {
   const void* input;
   void* output;
   const std::int64_t* send_counts;  // [ranks], elements for each rank
-  std::int64_t* received_counts;    // [ranks], elements from each rank, or behind an error -1
+  std::int64_t* received_counts;    // [ranks], elements from each rank; all_to_all_v.h says more
 };
 
 struct Launch {
@@ -43,9 +44,9 @@ struct Launch {
   RankCall calls[kMaxRanks];  // by place
   std::int64_t count;         // the collective's own; of all_to_all_v, the bound of every count
   std::int32_t ranks, first_rank;
-  float factor;           // of premul_sum, a value of the element type
-  BlockParameters wire;   // of block wires
-  std::uint32_t number;   // of the call, as the host counts; faithful kernels do not look at it
+  float factor;          // of premul_sum, a value of the element type
+  BlockParameters wire;  // of block wires
+  std::uint32_t number;  // of the call, as the host counts; faithful kernels do not look at it
 };
 
 }  // namespace tally::kernels

@@ -38,12 +38,12 @@
 
 namespace tally::kernels {
 
-/// What a communicator has for packets alone, so that nothing else is ever taken for one.
+/// What a communicator has for packets alone, beside them, so that nothing else is ever taken for
+/// one.
 struct PacketScratch {
-  std::uint64_t* of_rank[kMaxRanks];  // own and peers', [2][ranks][parts of a word][words]
-  std::int64_t words;                 // of the largest call
-  std::uint32_t* epochs;              // own, [threads]: calls with elements so far
-  std::int32_t threads;               // of the largest launch, in all its blocks
+  std::int64_t words;  // of the largest call; Peers::packets is [2][ranks][parts of a word][words]
+  std::uint32_t* epochs;  // own, [threads]: calls with elements so far
+  std::int32_t threads;   // of the largest launch, in all its blocks
 };
 
 /// Whether a codec's words are all that crosses: a packet has no place for a scale.
@@ -136,7 +136,7 @@ class PacketExchange {
   }
   TALLY_DEVICE std::uint64_t* place(int owner, int sender, int part, std::int64_t word) const {
     const int row = (R::Plan::half(epoch_) * a_.ranks + sender) * kParts + part;
-    return a_.packets.of_rank[owner] + row * a_.packets.words + word;
+    return a_.peers->packets[owner] + row * a_.packets.words + word;
   }
 
   Gpu& gpu_;

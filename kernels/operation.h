@@ -13,6 +13,8 @@ enum class Start : std::uint8_t { plus_zero, one, first_term };
 struct Sum {
   static constexpr model::Op kOp = model::Op::sum;
   static constexpr Start kStart = Start::plus_zero;
+  /// Whether elements become contributions by contribution().
+  static constexpr bool kPremultiplies = false;
   template <class E>
   TALLY_DEVICE static typename E::Value combine(typename E::Value a, typename E::Value term) {
     return E::add(a, term);
@@ -30,6 +32,17 @@ struct Average : Sum {
   template <class E, class Arguments>
   TALLY_DEVICE static typename E::Value complete(typename E::Value x, const Arguments& a) {
     return E::divide(x, a.ranks);
+  }
+};
+
+/// A sum of products with the call's factor, each rounded to the element type. avg_premul is one,
+/// with a factor of 1 / ranks.
+struct PremultipliedSum : Sum {
+  static constexpr model::Op kOp = model::Op::premul_sum;
+  static constexpr bool kPremultiplies = true;
+  template <class Gpu, class E, class Arguments>
+  TALLY_DEVICE static typename E::Value contribution(typename E::Value x, const Arguments& a) {
+    return E::template value<Gpu>(E::template storage<Gpu>(E::scale(x, a.factor)));
   }
 };
 

@@ -4,7 +4,7 @@
 // from, a plan here; planted_barriers.h, planted_packets.h and faulty_policies.h have the others.
 // They are there to be caught; emulator/planted_faults.cc says what each stands for.
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 
 namespace tally::kernels {
 
@@ -77,8 +77,8 @@ struct OtherRanksScale : FaithfulPlan {
   template <class R, class Gpu>
   TALLY_DEVICE static auto load(Gpu& gpu, const typename R::Arguments& a,
                                 const typename R::Codec& codec, int rank, const Tile& tile) {
-    auto held = codec.load(gpu, a.scratch[rank], tile);
-    held.scale = codec.load(gpu, a.scratch[a.rank], tile).scale;
+    auto held = codec.load(gpu, a.scratch(rank), tile);
+    held.scale = codec.load(gpu, a.scratch(a.rank), tile).scale;
     return held;
   }
 };

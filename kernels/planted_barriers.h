@@ -160,12 +160,6 @@ struct FlagsModuloThree : OtherGpu<Gpu> {
   }
 };
 
-/// Arguments with the number of the call.
-template <class E, class Codec>
-struct NumberedArguments : AllReduceArguments<E, Codec> {
-  std::uint32_t number;
-};
-
 /// Epochs are counted by the host, and so frozen in a graph that is captured.
 template <class Gpu>
 class FlagInGraph : public OtherGpu<Gpu> {
@@ -181,11 +175,6 @@ class FlagInGraph : public OtherGpu<Gpu> {
   std::uint32_t number_;
 };
 
-template <class E, class O, class A, class C, class P>
-struct NumberedRecipe : Recipe<E, O, A, C, P> {
-  using Arguments = NumberedArguments<E, C>;
-};
-
 /// At the end of a call each rank sets its flags back, also those of peers that have begun the
 /// next call.
 struct EpochsReset : FaithfulPlan {
@@ -195,7 +184,7 @@ struct EpochsReset : FaithfulPlan {
     Barrier(Gpu& gpu, const typename R::Arguments& a)
         : PeerBarrier<R, Gpu>(gpu, a), gpu_(gpu), a_(a) {}
     void finish() {
-      std::uint32_t* flags = a_.flags[a_.rank] + gpu_.block() * kMaxRanks;
+      std::uint32_t* flags = a_.peers->flags[a_.rank] + gpu_.block() * kMaxRanks;
       for (int sender = gpu_.thread(); sender < a_.ranks; sender += gpu_.threads()) {
         gpu_.store_flag(flags + sender, 0, Release{}, System{});
       }
@@ -228,6 +217,7 @@ struct TailOfAnotherBlock : FaithfulPlan {
 /// Rank 1 finds that it cannot move whole words, which its peers do not know, and runs the ring.
 template <class Algorithm>
 struct GateOnLocalAlignment {
+  static constexpr model::Collective kCollective = Algorithm::kCollective;
   static constexpr std::string_view kName = Algorithm::kName;
   template <class R, class Gpu>
   static void run(Gpu& gpu, const typename R::Arguments& a) {

@@ -9,6 +9,7 @@ namespace tally::kernels {
 /// A healthy algorithm on a GPU that does one thing in another way.
 template <class Algorithm, template <class> class FaultyGpu>
 struct RunOn {
+  static constexpr model::Collective kCollective = Algorithm::kCollective;
   static constexpr std::string_view kName = Algorithm::kName;
   template <class R, class Gpu>
   static void run(Gpu& gpu, const typename R::Arguments& a) {

@@ -1,8 +1,10 @@
 #pragma once
 
-// The healthy recipes. Every GPU's kernels and the emulator's are made from this one list.
+// The healthy kernels. Every GPU's and the emulator's are made from this one list.
 
-#include "kernels/all_reduce.h"
+#include <string>
+
+#include "kernels/algorithms.h"
 #include "model/collective.h"
 
 namespace tally::kernels {
@@ -26,8 +28,8 @@ void for_each_wire(Visit visit) {
   with_format.template operator()<Format::e5m2fnuz>();
 }
 
-/// Calls visit<R>(arithmetic) for every recipe R of element E; `visit` is a generic lambda. Of
-/// block wires the arithmetic names one for each element format.
+/// Calls visit<R>(arithmetic) for every recipe R that reduces elements E; `visit` is a generic
+/// lambda. Of block wires the arithmetic names one for each element format.
 template <class E, class Visit>
 void for_each_recipe_of(Visit visit) {
   const auto add = [&]<class O, class A, class C>(const model::Wire& wire) {
@@ -39,6 +41,7 @@ void for_each_recipe_of(Visit visit) {
     add.template operator()<O, AccumulateF32, PlainCodec<E>>(model::kNoWire);
   };
   add_without_wire.template operator()<Sum>();
+  add_without_wire.template operator()<PremultipliedSum>();
   add_without_wire.template operator()<Product>();
   add_without_wire.template operator()<Minimum>();
   add_without_wire.template operator()<Maximum>();
@@ -47,24 +50,62 @@ void for_each_recipe_of(Visit visit) {
   for_each_wire<Average>(add);
 }
 
-/// The same for every element.
-template <class Visit>
-void for_each_recipe(Visit visit) {
-  for_each_recipe_of<Element<model::Format::f32>>(visit);
-  for_each_recipe_of<Element<model::Format::f16>>(visit);
-  for_each_recipe_of<Element<model::Format::bf16>>(visit);
+/// Calls visit<Algorithm, R>(arithmetic) for every kernel that works on elements E.
+template <class E, class Visit>
+void for_each_kernel_of(Visit visit) {
+  for_each_recipe_of<E>([&]<class R>(const model::Arithmetic& arithmetic) {
+    for_each_reduction<R>([&]<class A>() { visit.template operator()<A, R>(arithmetic); });
+  });
+  for_each_wire<Sum>([&]<class O, class A, class C>(const model::Wire& wire) {
+    for_each_movement([&]<class Movement>() {
+      visit.template operator()<Movement, Recipe<E, O, A, C, FaithfulPlan>>(
+          model::Arithmetic{E::kFormat, wire, O::kOp, A::kAccumulate});
+    });
+  });
 }
 
-/// What a recipe's arithmetic is called: all block wires of one element format alike.
-inline std::string recipe_name(const model::Arithmetic& arithmetic) {
-  const auto& [element, wire, op, accumulate] = arithmetic;
-  std::string text(model::format(element).name);
-  text += '/';
-  text += wire.is_block() ? std::string(model::format(wire.format).name) + ":blocks" : wire.name();
-  for (const std::string_view part : {model::name(op), model::name(accumulate)}) {
-    text += '/';
-    text += part;
-  }
+/// The same for every kernel that moves bits as they are: of int8, of f16 for all of 2 bytes, of
+/// int32 and of int64.
+template <class Visit>
+void for_each_raw_kernel(Visit visit) {
+  const auto add = [&]<class Bits>(model::ElementType element) {
+    using E = RawElement<Bits>;
+    for_each_movement([&]<class Movement>() {
+      visit.template
+      operator()<Movement, Recipe<E, Sum, AccumulateElement, PlainCodec<E>, FaithfulPlan>>(
+          model::Arithmetic{element});
+    });
+  };
+  add.template operator()<std::uint8_t>(model::Moved::int8);
+  add.template operator()<std::uint16_t>(model::Format::f16);
+  add.template operator()<std::uint32_t>(model::Moved::int32);
+  add.template operator()<std::uint64_t>(model::Moved::int64);
+}
+
+/// The same for all.
+template <class Visit>
+void for_each_kernel(Visit visit) {
+  for_each_kernel_of<Element<model::Format::f32>>(visit);
+  for_each_kernel_of<Element<model::Format::f16>>(visit);
+  for_each_kernel_of<Element<model::Format::bf16>>(visit);
+  for_each_raw_kernel(visit);
+}
+
+/// What the kernel for an arithmetic is called. One kernel serves all block wires of an element
+/// format, both sums of products, and all elements of a size that move as they are.
+inline std::string kernel_name(model::Collective collective, std::string_view algorithm,
+                               const model::Arithmetic& arithmetic) {
+  const model::Wire& wire = arithmetic.wire;
+  const bool is_raw = model::only_moves(collective) && wire.is_none();
+  std::string text(model::name(collective));
+  const auto add = [&](std::string_view part) { (text += '/') += part; };
+  add(algorithm);
+  add(is_raw ? std::to_string(arithmetic.element.bytes()) + "_bytes"
+             : std::string(arithmetic.element.name()));
+  add(wire.is_block() ? std::string(model::format(wire.format).name) + ":blocks" : wire.name());
+  if (model::only_moves(collective)) return text;
+  add(model::name(model::premultiplies(arithmetic.op) ? model::Op::premul_sum : arithmetic.op));
+  add(model::name(arithmetic.accumulate));
   return text;
 }
 

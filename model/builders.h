@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "model/schedule.h"
 
@@ -17,6 +18,8 @@ struct Shape {
   int lanes = 1;
   bool in_place = false;
   Arithmetic arithmetic;
+  /// all_to_all_v only: what rank `from` sends to rank `to`, [from * ranks + to], each 0..count.
+  std::vector<std::int64_t> send_counts = {};
 };
 
 /// Direct Data Access, one shot: every rank stages its input where peers can read it, and sums
@@ -39,10 +42,21 @@ Schedule tree_all_reduce(const Shape& shape);
 /// call when it has read what that one sent.
 Schedule ring_all_reduce(const Shape& shape);
 
-/// What an algorithm does not allow of an arithmetic, as an error that names the flag; nothing
-/// where all is well. A wire carries sums and averages, and accumulates in f32; without one the
-/// ring carries elements, and so accumulates in them. Packets of flat_ll have no place for scales.
-std::optional<Error> disallowed(std::string_view algorithm, const Arithmetic& arithmetic);
+/// The other collectives, flat: every rank stages its blocks, each in a slot of its scratch that
+/// begins a block of the wire, and reads its own of all ranks. The shape's count is the
+/// collective's (model/collective.h), and a lane works on its part of every block.
+Schedule flat_reduce_scatter(const Shape& shape);
+Schedule flat_all_gather(const Shape& shape);
+Schedule flat_all_to_all(const Shape& shape);
+/// As all_to_all, with blocks of shape.send_counts; out of place only.
+Schedule flat_all_to_all_v(const Shape& shape);
+
+/// What a collective's algorithm does not allow of an arithmetic, as an error that names the flag;
+/// nothing where all is well. A wire carries sums and averages, and accumulates in f32; without one
+/// the ring carries elements, and so accumulates in them. Packets of flat_ll have no place for
+/// scales. What only moves, elements or a collective, has nothing to compute.
+std::optional<Error> disallowed(Collective collective, std::string_view algorithm,
+                                const Arithmetic& arithmetic);
 
 struct Builder {
   std::string_view algorithm;

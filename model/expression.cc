@@ -28,6 +28,8 @@ Expressions::Id Expressions::combine(Op op, Id accumulator, Id term) {
     switch (op) {
       case Op::sum:
       case Op::avg:
+      case Op::premul_sum:
+      case Op::avg_premul:
         return Kind::add;
       case Op::prod:
         return Kind::multiply;
@@ -46,11 +48,16 @@ Expressions::Id Expressions::divide(Id x, int divisor) {
 }
 
 Expressions::Id Expressions::round(Id x) {
-  const Kind kind = node(x).kind;
-  if (kind == Kind::round || kind == Kind::zero || kind == Kind::one || kind == Kind::input) {
-    return x;
+  switch (node(x).kind) {
+    case Kind::zero:
+    case Kind::one:
+    case Kind::input:
+    case Kind::premultiply:
+    case Kind::round:
+      return x;
+    default:
+      return make({Kind::round, number(x), 0});
   }
-  return make({Kind::round, number(x), 0});
 }
 
 Expressions::Id Expressions::make_members(std::vector<Id> sorted) {
@@ -87,6 +94,7 @@ std::vector<std::pair<int, std::int64_t>> Expressions::inputs(Id x) const {
       return all;
     }
     case Kind::divide:
+    case Kind::premultiply:
     case Kind::round:
     case Kind::encode:
     case Kind::decode:
@@ -118,6 +126,7 @@ std::string Expressions::order(Id x) const {
       return pair("max", ",");
     case Kind::divide:
       return order(operand(n.first)) + "/" + std::to_string(n.second);
+    case Kind::premultiply:
     case Kind::round:
     case Kind::decode:
       return order(operand(n.first));
@@ -152,6 +161,8 @@ std::string Expressions::text(Id x) const {
       return pair("max", ",");
     case Kind::divide:
       return wrap("") + "/" + std::to_string(n.second);
+    case Kind::premultiply:
+      return wrap("f*");
     case Kind::round:
       return wrap("r");
     case Kind::members:

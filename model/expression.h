@@ -16,7 +16,7 @@
 namespace tally::model {
 
 /// A pool of hash-consed expressions. Rounding is idempotent here: round(round(x)) is round(x),
-/// and zero and inputs are their own roundings, since an element already has the element type.
+/// and zero, inputs and premultiplied ones are their own roundings: they have the element type.
 class Expressions {
  public:
   enum class Id : std::uint32_t {};
@@ -29,13 +29,15 @@ class Expressions {
     minimum,
     maximum,
     divide,
+    premultiply,
     round,
     members,
     encode,
     decode,
   };
-  /// input: rank, element. add to maximum: accumulator, term. divide: operand, divisor. round,
-  /// decode: operand, 0. members: number of a set, 0. encode: operand, members or kAlone.
+  /// input: rank, element. add to maximum: accumulator, term. divide: operand, divisor.
+  /// premultiply, round, decode: operand, 0. members: number of a set, 0. encode: operand, members
+  /// or kAlone.
   struct Node {
     Kind kind;
     std::int64_t first, second;
@@ -50,6 +52,8 @@ class Expressions {
   Id add(Id accumulator, Id term) { return combine(Op::sum, accumulator, term); }
   /// x / divisor; x itself where the divisor is 1.
   Id divide(Id x, int divisor);
+  /// x times the factor of an operation that premultiplies, rounded to the element type.
+  Id premultiply(Id x) { return make({Kind::premultiply, number(x), 0}); }
   /// Rounded to the element type.
   Id round(Id x);
   /// The wire's code of x by itself, and the value of a code.
@@ -68,10 +72,10 @@ class Expressions {
   std::vector<std::pair<int, std::int64_t>> inputs(Id x) const;
 
   /// The order of summation: "(2+(1+0))" adds rank 1 to rank 0, then rank 2. A start at +0 is not
-  /// shown; q(...) is an encoding that was decoded again.
+  /// shown, nor a factor; q(...) is an encoding that was decoded again.
   std::string order(Id x) const;
   /// Everything: "r((1.5+r((0.5+z))))"; rank.element for an input, z for +0, r rounding, q
-  /// encoding, d decoding.
+  /// encoding, d decoding, f*(...) what is premultiplied.
   std::string text(Id x) const;
 
  private:

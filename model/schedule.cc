@@ -26,6 +26,39 @@ int buffer_with(const Schedule& schedule, Role role) {
   TALLY_CHECK(false, "the schedule has no buffer with that role");
 }
 
+Home home(const Schedule& schedule, int rank, int buffer) {
+  const Role role = schedule.buffers[buffer].role;
+  if (!schedule.in_place || role == Role::scratch) return {buffer, 0};
+  const int input = buffer_with(schedule, Role::input);
+  const int output = buffer_with(schedule, Role::output);
+  const std::int64_t inputs = schedule.buffers[input].elements;
+  const std::int64_t outputs = schedule.buffers[output].elements;
+  const int larger = outputs > inputs ? output : input;
+  const bool is_whole = buffer == larger || inputs == outputs;
+  return {larger, is_whole ? 0 : in_place_offset(schedule.collective, rank, schedule.count)};
+}
+
+std::int64_t used_inputs(const Schedule& schedule, int rank) {
+  const int ranks = schedule.ranks;
+  return schedule.collective == Collective::all_to_all_v
+             ? send_offset(schedule.send_counts, ranks, rank, ranks)
+             : input_elements(schedule.collective, ranks, schedule.count);
+}
+
+std::int64_t used_outputs(const Schedule& schedule, int rank) {
+  const int ranks = schedule.ranks;
+  return schedule.collective == Collective::all_to_all_v
+             ? receive_offset(schedule.send_counts, ranks, ranks, rank)
+             : output_elements(schedule.collective, ranks, schedule.count);
+}
+
+Contributions contributions(const Schedule& schedule, int rank, std::int64_t output_element) {
+  return schedule.collective == Collective::all_to_all_v
+             ? contributions_v(schedule.send_counts, schedule.ranks, rank, output_element)
+             : contributions(schedule.collective, schedule.ranks, schedule.count, rank,
+                             output_element);
+}
+
 std::vector<std::int64_t> link_bytes(const Schedule& schedule) {
   std::vector<std::int64_t> bytes(schedule.ranks * schedule.ranks, 0);
   for (int rank = 0; rank < schedule.ranks; ++rank) {

@@ -20,7 +20,9 @@ enum class Role : std::uint8_t { input, output, scratch };
 inline constexpr std::int64_t kWordBytes = 16;
 
 /// A buffer that every rank has. An encoded buffer holds codes of the wire (with wire none: the
-/// elements themselves), the others hold elements.
+/// elements themselves), the others hold elements. Where the operation premultiplies, whoever reads
+/// elements of the input reads them multiplied by model::premultiplier in f32, and rounded to the
+/// element type; nobody else multiplies.
 struct Buffer {
   std::string name;
   Role role;
@@ -73,17 +75,34 @@ struct Schedule {
   Arithmetic arithmetic;
   int ranks = 1;
   std::int64_t count = 0;
-  bool in_place = false;  // the output buffer is the input buffer
+  bool in_place = false;  // input and output share memory, as in_place_offset() says
   std::vector<Buffer> buffers;
-  std::vector<std::vector<Lane>> lanes;  // [rank][lane]; the lanes of a rank run side by side
+  std::vector<std::vector<Lane>> lanes;        // [rank][lane]; the lanes of a rank run side by side
+  std::vector<std::int64_t> send_counts = {};  // [from * ranks + to], of all_to_all_v only
 };
 
 /// The index of the only buffer with that role.
 int buffer_with(const Schedule& schedule, Role role);
 
-/// Bytes that cross each directed link, [from * ranks + to], without the flags of signals. A lane
-/// that reads another rank's buffer moves bytes from there to itself; one that writes moves them
-/// there.
+/// Where the elements of a rank's buffer lie: in the same buffer, or, for input and output in
+/// place, in the larger of the two, after `offset` elements.
+struct Home {
+  int buffer;
+  std::int64_t offset;
+};
+Home home(const Schedule& schedule, int rank, int buffer);
+
+/// The elements of a rank's input and output that mean something: all of them, but the blocks only
+/// for all_to_all_v, whose buffers have room for blocks of `count` each.
+std::int64_t used_inputs(const Schedule& schedule, int rank);
+std::int64_t used_outputs(const Schedule& schedule, int rank);
+
+/// What a used output element must be made of, whichever the collective.
+Contributions contributions(const Schedule& schedule, int rank, std::int64_t output_element);
+
+/// Bytes that cross each directed link, [from * ranks + to], without the flags of signals and the
+/// counts of all_to_all_v, which are no elements. A lane that reads another rank's buffer moves
+/// bytes from there to itself; one that writes moves them there.
 std::vector<std::int64_t> link_bytes(const Schedule& schedule);
 
 /// One signal-wait edge between two lanes, with how often it occurs.

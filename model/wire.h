@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/conversion.h"
-#include "model/number_format.h"
+#include "model/element_type.h"
 #include "model/result.h"
 
 namespace tally::model {
@@ -46,13 +46,13 @@ struct Wire {
   /// and no word of 16 bytes belongs to two of them.
   std::int64_t unit() const { return length > 128 ? length : 128; }
   /// Exact bytes of the codes, and of the scales, of `count` elements that begin a block.
-  std::int64_t code_bytes(std::int64_t count, Format element) const {
-    return count * model::format(code_format(element)).bytes();
+  std::int64_t code_bytes(std::int64_t count, ElementType element) const {
+    return count * (is_none() ? element.bytes() : model::format(format).bytes());
   }
   std::int64_t scale_bytes(std::int64_t count) const {
     return is_block() ? (count + length - 1) / length * model::format(scale).bytes() : 0;
   }
-  std::int64_t bytes(std::int64_t count, Format element) const {
+  std::int64_t bytes(std::int64_t count, ElementType element) const {
     return code_bytes(count, element) + scale_bytes(count);
   }
 };

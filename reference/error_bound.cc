@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -10,7 +9,7 @@
 #include "model/check.h"
 #include "reference/block_codec.h"
 #include "reference/convert.h"
-#include "reference/exact_sum.h"
+#include "reference/spacing.h"
 #include "reference/walk.h"
 
 namespace tally::reference {
@@ -18,7 +17,6 @@ namespace {
 
 using model::Copy;
 using model::Format;
-using model::NumberFormat;
 using model::Reduce;
 using model::Role;
 using model::Slice;
@@ -27,47 +25,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Elements worked on at a time; no block of a codec is cut.
 constexpr std::int64_t kTile = 1024;
-
-/// Not below x, if x is a double operation's result that may have been rounded down.
-double up(double x) { return x * (1 + 0x1p-51); }
-
-/// Half the spacing of a format's values, had it no largest one, around values of f32.
-class Spacing {
- public:
-  explicit Spacing(Format id) {
-    const NumberFormat& f = model::format(id);
-    least_field_ = static_cast<std::uint32_t>(f.min_exponent() + 127);
-    shift_ = static_cast<std::uint64_t>(1023 - 127 - f.fraction_bits - 1);
-    largest_ = f.max_finite();
-    is_largest_odd_ = f.max_code() % 2 == 1;
-  }
-  /// max(u ufp(x), eta / 2). Not of NaN and infinities.
-  double half(float x) const {
-    const std::uint32_t field = (std::bit_cast<std::uint32_t>(x) >> 23) & 0xFF;
-    return std::bit_cast<double>((std::max(field, least_field_) + shift_) << 52);
-  }
-  /// The error of rounding x to nearest is at most this: 0 has none.
-  double rounding(float x) const { return x == 0 ? 0 : half(x); }
-  double excess(float x) const { return std::fabs(static_cast<double>(x)) - largest_; }
-  /// Whether the value that x rounds to is beyond the largest one.
-  bool overflows(float x) const {
-    const double beyond = excess(x), half_step = half(x);
-    return beyond > half_step || (beyond == half_step && is_largest_odd_);
-  }
-
- private:
-  std::uint32_t least_field_;
-  std::uint64_t shift_;
-  double largest_;
-  bool is_largest_odd_;
-};
-
-/// Whether every finite value of `narrow` is one of `wide`.
-bool holds(Format wide, Format narrow) {
-  const NumberFormat &w = model::format(wide), &n = model::format(narrow);
-  return w.fraction_bits >= n.fraction_bits && w.min_positive() <= n.min_positive() &&
-         w.max_finite() >= n.max_finite();
-}
 
 /// Some elements and what is known of them.
 struct View {
@@ -107,17 +64,19 @@ class Carrier {
         arithmetic_(schedule.arithmetic),
         terms_(terms),
         element_(arithmetic_.element),
-        wire_(arithmetic_.wire.code_format(arithmetic_.element)) {
+        wire_(arithmetic_.wire.code_format(arithmetic_.element)),
+        premultiplication_(arithmetic_, schedule.ranks) {
     buffers_.resize(schedule.ranks);
     for (int rank = 0; rank < schedule.ranks; ++rank) {
-      for (const model::Buffer& buffer : schedule.buffers) {
-        Storage& storage = buffers_[rank].emplace_back();
-        if (!aliases_input(buffer)) storage.resize(buffer.elements);
-        if (buffer.role == Role::input) {
-          decode_array(arithmetic_.element, inputs[rank], storage.values);
-          forget_special(storage.view(0, buffer.elements));
+      buffers_[rank].resize(schedule.buffers.size());
+      for (int i = 0; i < std::ssize(schedule.buffers); ++i) {
+        if (home(schedule, rank, i).buffer == i) {
+          buffers_[rank][i].resize(schedule.buffers[i].elements);
         }
       }
+      const View input = whole(rank, Role::input);
+      decode_array(arithmetic_.element, inputs[rank], input.values);
+      forget_special(input);
     }
   }
 
@@ -127,20 +86,17 @@ class Carrier {
   }
 
   std::vector<BoundedOutputs> outputs() && {
-    const int output = buffer_with(schedule_, schedule_.in_place ? Role::input : Role::output);
     std::vector<BoundedOutputs> all;
-    for (auto& of_rank : buffers_) {
-      Storage& storage = of_rank[output];
-      all.push_back(
-          {std::move(storage.values), std::move(storage.bounds), std::move(storage.saturated)});
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+      const auto [values, bounds, saturated] = whole(rank, Role::output);
+      all.push_back({{values.begin(), values.end()},
+                     {bounds.begin(), bounds.end()},
+                     {saturated.begin(), saturated.end()}});
     }
     return all;
   }
 
  private:
-  bool aliases_input(const model::Buffer& buffer) const {
-    return schedule_.in_place && buffer.role == Role::output;
-  }
   bool is_encoded(const Slice& slice) const {
     return schedule_.buffers[slice.buffer].encoded && !arithmetic_.wire.is_none();
   }
@@ -150,9 +106,29 @@ class Carrier {
     return arithmetic_.wire.is_block() ? Format::f32 : arithmetic_.wire.format;
   }
   View at(const Slice& slice, std::int64_t offset, std::int64_t length) {
-    const bool alias = aliases_input(schedule_.buffers[slice.buffer]);
-    const int buffer = alias ? buffer_with(schedule_, Role::input) : slice.buffer;
-    return buffers_[slice.rank][buffer].view(slice.range.begin + offset, length);
+    const model::Home home = model::home(schedule_, slice.rank, slice.buffer);
+    const std::int64_t begin = home.offset + slice.range.begin + offset;
+    return buffers_[slice.rank][home.buffer].view(begin, length);
+  }
+  View whole(int rank, Role role) {
+    const int buffer = buffer_with(schedule_, role);
+    return at({rank, buffer, {0, 0}}, 0, schedule_.buffers[buffer].elements);
+  }
+  /// Replaces `to` by what a reader of the slice has.
+  void read(const Slice& slice, std::int64_t offset, const View& to) {
+    copy_view(at(slice, offset, static_cast<std::int64_t>(to.size())), to);
+    if (premultiplication_.is_done() && schedule_.buffers[slice.buffer].role == Role::input) {
+      premultiply(to);
+    }
+  }
+  void premultiply(const View& view) const {
+    for (std::size_t i = 0; i < view.size(); ++i) {
+      const double lost = premultiplication_.error(view.values[i]);
+      const double carried = up(std::fabs(premultiplication_.factor()) * view.bounds[i]);
+      view.bounds[i] = up(carried + term(ErrorTerm::premultiplication, lost));
+    }
+    premultiplication_.apply(view.values);
+    forget_special(view);
   }
   double term(ErrorTerm which, double size) const {
     return (terms_ >> static_cast<unsigned>(which) & 1) != 0 ? size : 0;
@@ -169,7 +145,7 @@ class Carrier {
     for (std::int64_t offset = 0; offset < copy.source.range.size(); offset += kTile) {
       const std::int64_t length = std::min(kTile, copy.source.range.size() - offset);
       const View to = at(copy.destination, offset, length);
-      copy_view(at(copy.source, offset, length), to);
+      read(copy.source, offset, to);
       if (is_encoded(copy.source) != is_encoded(copy.destination)) {
         convert(held_by(copy.source), to, copy.destination);
       }
@@ -177,23 +153,22 @@ class Carrier {
   }
 
   void reduce(const Reduce& reduce) {
-    Storage tile;
+    Storage tile, terms;
     const bool is_rounded = arithmetic_.accumulate == model::Accumulate::element;
-    const Format held = is_rounded && reduce.divisor == 1 ? arithmetic_.element : Format::f32;
+    const bool is_element = is_rounded && reduce.divisor == 1;
+    const Format held = is_element ? arithmetic_.element.format() : Format::f32;
     for (std::int64_t offset = 0; offset < reduce.destination.range.size(); offset += kTile) {
       const std::int64_t length = std::min(kTile, reduce.destination.range.size() - offset);
       tile.resize(0);
       tile.resize(length);
-      const View sum = tile.view(0, length);
+      terms.resize(length);
+      const View sum = tile.view(0, length), next = terms.view(0, length);
       bool is_first = reduce.start == Reduce::Start::first_source;
       for (const Slice& source : reduce.sources) {
         TALLY_CHECK(source.range.size() == reduce.destination.range.size(),
                     "a sum keeps the length");
-        if (is_first) {
-          copy_view(at(source, offset, length), sum);
-        } else {
-          add(sum, at(source, offset, length));
-        }
+        read(source, offset, is_first ? sum : next);
+        if (!is_first) add(sum, next);
         is_first = false;
       }
       if (reduce.divisor != 1) divide(sum, reduce.divisor);
@@ -294,6 +269,7 @@ class Carrier {
   const model::Arithmetic& arithmetic_;
   const ErrorTerms terms_;
   const Spacing element_, wire_, f32_{Format::f32};
+  const Premultiplication premultiplication_;
   std::vector<std::vector<Storage>> buffers_;  // [rank][buffer]
 };
 
@@ -302,8 +278,7 @@ class Carrier {
 std::vector<BoundedOutputs> error_bounds(const model::Schedule& schedule, const RankBuffers& inputs,
                                          ErrorTerms terms) {
   const model::Arithmetic& arithmetic = schedule.arithmetic;
-  TALLY_CHECK(arithmetic.op == model::Op::sum || arithmetic.op == model::Op::avg,
-              "only sums and means have an error");
+  TALLY_CHECK(adds(arithmetic.op), "only sums and means have an error");
   TALLY_CHECK(arithmetic.wire.is_none() || arithmetic.accumulate == model::Accumulate::f32,
               "wires accumulate in f32");
   TALLY_CHECK(std::ssize(inputs) == schedule.ranks, "one input for each rank");
@@ -311,46 +286,6 @@ std::vector<BoundedOutputs> error_bounds(const model::Schedule& schedule, const 
   const auto stuck = walk(schedule, [&](int, int, const model::Step& step) { carrier.step(step); });
   TALLY_CHECK(!stuck, "the schedule deadlocks");
   return std::move(carrier).outputs();
-}
-
-std::vector<double> any_order_bounds(const model::Arithmetic& arithmetic,
-                                     const RankBuffers& inputs) {
-  TALLY_CHECK(arithmetic.wire.is_none(), "sums in any order have no wire");
-  TALLY_CHECK(arithmetic.op == model::Op::sum || arithmetic.op == model::Op::avg,
-              "only sums and means have an error");
-  const bool is_rounded = arithmetic.accumulate == model::Accumulate::element;
-  const NumberFormat& accumulator = model::format(is_rounded ? arithmetic.element : Format::f32);
-  const NumberFormat& element = model::format(arithmetic.element);
-  const auto ranks = static_cast<double>(inputs.size());
-  const bool is_mean = arithmetic.op == model::Op::avg;
-
-  std::vector<ExactSum> magnitudes(inputs[0].size() / static_cast<std::size_t>(element.bytes()));
-  std::vector<float> values(magnitudes.size());
-  for (const auto& input : inputs) {
-    decode_array(arithmetic.element, input, values);
-    for (std::size_t i = 0; i < values.size(); ++i) magnitudes[i].add(std::fabs(values[i]));
-  }
-  std::vector<double> bounds;
-  for (const ExactSum& magnitude : magnitudes) {
-    const double a = up(magnitude.rounded());
-    double bound = up(up((ranks - 1) * accumulator.unit_roundoff()) * a);
-    double largest = up(a + bound);
-    const bool overflows = !(largest <= accumulator.max_finite());
-    // Relative, and half of the smallest value for what is subnormal.
-    const auto round_to = [&](const NumberFormat& f) {
-      const double lost = up(largest * f.unit_roundoff()) + f.min_positive() / 2;
-      bound = up(bound + lost);
-      largest = up(largest + lost);
-    };
-    if (is_mean) {
-      bound = up(bound / ranks);
-      largest = up(largest / ranks);
-      round_to(model::format(Format::f32));
-    }
-    if ((!is_rounded || is_mean) && element.id != Format::f32) round_to(element);
-    bounds.push_back(overflows || !(largest <= element.max_finite()) ? kInfinity : bound);
-  }
-  return bounds;
 }
 
 }  // namespace tally::reference

@@ -36,11 +36,16 @@ enum class ErrorTerm : std::uint8_t {
   addition,
   /// Division of a sum by the number of ranks: half the f32 spacing at the quotient.
   mean_division,
+  /// Multiplication of a contribution by the factor of premul_sum or avg_premul: half the f32
+  /// spacing
+  /// at the product, where f32 does not hold it, and then half the element's spacing, where the
+  /// element is not f32. f32 holds every product of two f16, and of two bf16 unless it underflows.
+  premultiplication,
   /// Rounding the result to the element type, where that does not hold it for certain: half the
   /// spacing.
   output_rounding,
 };
-inline constexpr int kErrorTerms = 7;
+inline constexpr int kErrorTerms = 8;
 
 /// Some of the terms, one bit each. Only all of them make a bound; leaving one out shows what it
 /// contributes.
@@ -53,7 +58,8 @@ constexpr ErrorTerms all_but(ErrorTerm term) {
 /// The outputs of one rank, [element].
 struct BoundedOutputs {
   std::vector<float> values;  // as run() has them
-  /// |value - S| <= bound, S being the exact sum or mean of the inputs. Infinite where a NaN or an
+  /// |value - S| <= bound, S being the exact sum or mean of the inputs, or the exact sum of their
+  /// products with the factor that was rounded to the element type. Infinite where a NaN or an
   /// infinity came up on the way, which no bound covers: look at the bits there. (The value can
   /// be finite all the same, since saturating casts take infinities.)
   std::vector<double> bounds;
@@ -61,13 +67,15 @@ struct BoundedOutputs {
   std::vector<std::uint8_t> saturated;
 };
 
-/// The outputs of every rank, with their bounds. Schedules of sums and means whose op and wire
-/// run() takes; another op, a deadlock or inputs of another size stop the program.
+/// The outputs of every rank, with their bounds. Schedules of number formats, and of sums and means
+/// (adds()) whose op and wire run() takes; another op, a deadlock or inputs of another size stop
+/// the program.
 std::vector<BoundedOutputs> error_bounds(const model::Schedule& schedule, const RankBuffers& inputs,
                                          ErrorTerms terms = kAllErrorTerms);
 
 /// A bound on |y - S|, [element], whatever the order of the additions: for libraries that do not
-/// say theirs. The wire must be none and the op sum or avg; a mean is divided after the sum.
+/// say theirs. The wire must be none and the op one that adds; avg is divided after the sum, and
+/// contributions are premultiplied before it, which adds what all ranks' products may lose.
 /// With n ranks, u of the accumulator's format and A the exact sum of magnitudes: (n - 1) u A
 /// (Jeannerod & Rump 2013), then mean_division and output_rounding at the largest value that this
 /// allows. Infinite where that or A may overflow, or an input is not finite.

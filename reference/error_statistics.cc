@@ -132,16 +132,23 @@ ErrorStatistics ErrorCollector::statistics() const {
   return s;
 }
 
-ExactResults::ExactResults(model::Format element, model::Op op, const RankBuffers& inputs)
-    : divisor_(op == model::Op::avg ? static_cast<int>(inputs.size()) : 1) {
-  TALLY_CHECK(op == model::Op::sum || op == model::Op::avg, "only sums and means have an error");
+ExactResults::ExactResults(const model::Arithmetic& arithmetic, const RankBuffers& inputs)
+    : divisor_(arithmetic.op == model::Op::avg ? static_cast<int>(inputs.size()) : 1) {
+  TALLY_CHECK(adds(arithmetic.op), "only sums and means have an error");
   TALLY_CHECK(!inputs.empty(), "one input for each rank");
-  const auto bytes = static_cast<std::size_t>(model::format(element).bytes());
+  const auto bytes = static_cast<std::size_t>(arithmetic.element.bytes());
+  const double factor = premultiplier(arithmetic, static_cast<int>(inputs.size()));
   sums_.resize(inputs[0].size() / bytes);
   std::vector<float> values(sums_.size());
   for (const auto& input : inputs) {
-    decode_array(element, input, values);
-    for (std::size_t i = 0; i < values.size(); ++i) sums_[i].add(values[i]);
+    decode_array(arithmetic.element, input, values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (premultiplies(arithmetic.op)) {
+        sums_[i].add(static_cast<double>(values[i]) * factor);  // exact
+      } else {
+        sums_[i].add(values[i]);
+      }
+    }
   }
 }
 

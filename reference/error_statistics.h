@@ -69,11 +69,13 @@ class ErrorCollector {
   CompensatedSum abs_, squares_, rel_, rel_squares_, signal_squares_, signed_;
 };
 
-/// The exact results of one all-reduce: for each element the sum over the ranks, or its mean.
+/// The exact results of one reduction: for each element the sum over the ranks, or its mean, or the
+/// sum of products with the factor as it was rounded to the element type.
 class ExactResults {
  public:
-  /// inputs: [rank], codes of `element`. op: sum or avg; another one stops the program.
-  ExactResults(model::Format element, model::Op op, const RankBuffers& inputs);
+  /// inputs: [rank], codes of the element type. The op adds; another one stops the program. The
+  /// wire and the accumulator do not matter.
+  ExactResults(const model::Arithmetic& arithmetic, const RankBuffers& inputs);
 
   std::int64_t size() const { return static_cast<std::int64_t>(sums_.size()); }
   /// Each to the nearest double. NaN and infinities as ExactSum has them.

@@ -57,7 +57,7 @@ void ExactSum::add(double x) {
   const int zeros = std::countr_zero(significand);
   significand >>= zeros;
   const int position = exponent - 53 + zeros + kBitsBelowOne;
-  TALLY_CHECK(position >= 0 && exponent <= 190, "a double beyond the range of an exact sum");
+  TALLY_CHECK(position >= 0 && exponent <= 318, "a double beyond the range of an exact sum");
   add_shifted(significand, position, x < 0);
 }
 

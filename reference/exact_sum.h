@@ -11,18 +11,19 @@
 
 namespace tally::reference {
 
-/// The exact sum of any terms: a two's complement fixed-point number of 384 bits, from 2^-192 up,
-/// so that it holds 2^62 terms of any f32 (a superaccumulator: Kulisch, Computer Arithmetic and
-/// Validity, 2013). NaN and the infinities are remembered beside the number, for good: the value is
-/// NaN once a NaN or infinities of both signs were added, else an infinity if one was, else the
-/// number. Subtracting is adding the negative. A zero has no sign.
+/// The exact sum of any terms: a two's complement fixed-point number of 640 bits, from 2^-320 up,
+/// so that it holds 2^62 terms, each an f32 or a product of two (a superaccumulator: Kulisch,
+/// Computer Arithmetic and Validity, 2013). NaN and the infinities are remembered beside the
+/// number, for good: the value is NaN once a NaN or infinities of both signs were added, else an
+/// infinity if one was, else the number. Subtracting is adding the negative. A zero has no sign.
 class ExactSum {
  public:
   void add(float x) { accumulate(x, false); }
   void subtract(float x) { accumulate(x, true); }
   void add(const ExactSum& other);
   void subtract(const ExactSum& other);
-  /// x must be NaN, infinite, or a multiple of 2^-192 below 2^190 (as every f32 is): another one
+  /// x must be NaN, infinite, or a multiple of 2^-320 below 2^318 (as every f32 is, and every
+  /// product of two): another one
   /// stops the program.
   void add(double x);
   void negate();
@@ -45,8 +46,8 @@ class ExactSum {
   double difference_from(double x, int divisor = 1) const;
 
  private:
-  static constexpr int kLimbs = 6;
-  static constexpr int kBitsBelowOne = 192;
+  static constexpr int kLimbs = 10;
+  static constexpr int kBitsBelowOne = 320;
   using Limbs = std::array<std::uint64_t, kLimbs>;  // the lowest first
 
   /// A magnitude as 2^exponent * significand, the significand's top bit set; `inexact`: there is

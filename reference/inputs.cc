@@ -151,7 +151,7 @@ Generator generator(InputKind kind) {
   TALLY_CHECK(false, "corner and files have no generator");
 }
 
-void put(std::vector<std::byte>& codes, std::int64_t i, int bytes, std::uint32_t code) {
+void put(std::vector<std::byte>& codes, std::int64_t i, int bytes, std::uint64_t code) {
   for (int b = 0; b < bytes; ++b) {
     codes[i * bytes + b] = static_cast<std::byte>(code >> (8 * b));
   }
@@ -223,9 +223,13 @@ std::optional<model::Error> too_small(const Input& input, int ranks, std::int64_
   return std::nullopt;
 }
 
-std::vector<std::byte> draw(const Input& input, Format element, const Draw& draw) {
-  const int bytes = model::format(element).bytes();
+std::vector<std::byte> draw(const Input& input, model::ElementType element, const Draw& draw) {
+  const int bytes = element.bytes();
   std::vector<std::byte> codes(draw.count * bytes);
+  if (element.moves_only()) {
+    for (std::int64_t i = 0; i < draw.count; ++i) put(codes, i, bytes, random_words(draw, i)[0]);
+    return codes;
+  }
   if (input.kind == InputKind::corner) {
     for (std::int64_t i = 0; i < draw.count; ++i) put(codes, i, bytes, corner(draw, i, element));
     return codes;

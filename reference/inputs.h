@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/number_format.h"
+#include "model/element_type.h"
 #include "model/result.h"
 #include "reference/npy.h"
 
@@ -59,7 +59,8 @@ struct Draw {
 };
 
 /// `count` codes of `element` for one rank of one call, little-endian. A file's row is chosen as
-/// (rank + call) modulo its rows, converted nearest-even; count must not exceed its columns.
-std::vector<std::byte> draw(const Input& input, model::Format element, const Draw& draw);
+/// (rank + call) modulo its rows, converted nearest-even; count must not exceed its columns. Of a
+/// type that only moves, any bits, whatever the input.
+std::vector<std::byte> draw(const Input& input, model::ElementType element, const Draw& draw);
 
 }  // namespace tally::reference

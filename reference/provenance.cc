@@ -1,6 +1,7 @@
 #include "reference/provenance.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "model/check.h"
 #include "reference/walk.h"
@@ -22,9 +23,11 @@ class Symbols {
     for (int rank = 0; rank < schedule.ranks; ++rank) {
       auto& buffers = values_.emplace_back();
       for (const model::Buffer& buffer : schedule.buffers) {
-        auto& values = buffers.emplace_back(buffer.elements, std::optional<Id>());
-        if (buffer.role != Role::input) continue;
-        for (std::int64_t i = 0; i < buffer.elements; ++i) values[i] = expressions.input(rank, i);
+        buffers.emplace_back(buffer.elements, std::optional<Id>());
+      }
+      const int input = buffer_with(schedule, Role::input);
+      for (std::int64_t i = 0; i < used_inputs(schedule, rank); ++i) {
+        value(rank, input, i) = expressions.input(rank, i);
       }
     }
   }
@@ -36,8 +39,8 @@ class Symbols {
   }
 
   std::optional<Id>& value(int rank, int buffer, std::int64_t element) {
-    const bool alias = schedule_.in_place && schedule_.buffers[buffer].role == Role::output;
-    return values_[rank][alias ? buffer_with(schedule_, Role::input) : buffer][element];
+    const model::Home home = model::home(schedule_, rank, buffer);
+    return values_[rank][home.buffer][home.offset + element];
   }
 
   const std::string& fault() const { return fault_; }
@@ -69,6 +72,11 @@ class Symbols {
     return schedule_.buffers[slice.buffer].encoded && !schedule_.arithmetic.wire.is_none();
   }
 
+  bool is_premultiplied(const Slice& slice) const {
+    return model::premultiplies(schedule_.arithmetic.op) &&
+           schedule_.buffers[slice.buffer].role == Role::input;
+  }
+
   Id load(const Slice& slice, std::int64_t offset) {
     const auto held = value(slice.rank, slice.buffer, slice.range.begin + offset);
     if (!held) {
@@ -77,6 +85,7 @@ class Symbols {
            ", which nothing has written");
       return expressions_.zero();
     }
+    if (is_premultiplied(slice)) return expressions_.premultiply(*held);
     return is_encoded(slice) ? expressions_.decode(*held) : *held;
   }
 
@@ -162,9 +171,24 @@ std::string where(int rank, std::int64_t element) {
   return "output[" + std::to_string(element) + "] of rank " + std::to_string(rank);
 }
 
-/// Why the lanes cannot be walked at all: ranks with other numbers of lanes, or a signal or wait
-/// that names a lane which does not exist.
+/// Why the lanes cannot be walked at all: ranks with other numbers of lanes, a signal or wait that
+/// names a lane which does not exist, or buffers of another size than the collective's.
 std::optional<Counterexample> find_misshapen(const model::Schedule& schedule) {
+  const auto& [collective, ranks, count] =
+      std::tie(schedule.collective, schedule.ranks, schedule.count);
+  const bool has_counts = collective == model::Collective::all_to_all_v;
+  if (std::ssize(schedule.send_counts) != (has_counts ? ranks * ranks : 0)) {
+    return Counterexample{"wrong number of send counts"};
+  }
+  const auto elements = [&](Role role) {
+    return schedule.buffers[buffer_with(schedule, role)].elements;
+  };
+  if (elements(Role::input) != input_elements(collective, ranks, count)) {
+    return Counterexample{"wrong input size"};
+  }
+  if (elements(Role::output) != output_elements(collective, ranks, count)) {
+    return Counterexample{"wrong output size"};
+  }
   if (std::ssize(schedule.lanes) != schedule.ranks) return Counterexample{"ranks without lanes"};
   const auto exists = [&](int rank, int lane) {
     return rank >= 0 && rank < schedule.ranks && lane >= 0 && lane < std::ssize(schedule.lanes[0]);
@@ -219,15 +243,17 @@ std::optional<Counterexample> prove(const model::Schedule& schedule) {
   if (!symbols.fault().empty()) return Counterexample{symbols.fault()};
 
   const int output = buffer_with(schedule, Role::output);
-  const std::int64_t elements =
-      output_elements(schedule.collective, schedule.ranks, schedule.count);
-  if (schedule.buffers[output].elements != elements) return Counterexample{"wrong output size"};
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    for (std::int64_t i = 0; i < elements; ++i) {
+    for (std::int64_t i = used_outputs(schedule, rank); i < schedule.buffers[output].elements;
+         ++i) {
+      if (symbols.value(rank, output, i)) {
+        return Counterexample{where(rank, i) + " is written, after the last block"};
+      }
+    }
+    for (std::int64_t i = 0; i < used_outputs(schedule, rank); ++i) {
       const auto held = symbols.value(rank, output, i);
       if (!held) return Counterexample{where(rank, i) + " is never written"};
-      const auto wanted =
-          contributions(schedule.collective, schedule.ranks, schedule.count, rank, i);
+      const auto wanted = contributions(schedule, rank, i);
       auto found = expressions.inputs(*held);
       std::sort(found.begin(), found.end());
       std::vector<std::pair<int, std::int64_t>> expected;

@@ -29,6 +29,8 @@ void combine(model::Op op, std::span<float> accumulator, std::span<const float> 
   switch (op) {
     case model::Op::sum:
     case model::Op::avg:
+    case model::Op::premul_sum:
+    case model::Op::avg_premul:
       for (std::size_t i = 0; i < n; ++i) accumulator[i] += term[i];
       return;
     case model::Op::prod:
@@ -46,28 +48,45 @@ void combine(model::Op op, std::span<float> accumulator, std::span<const float> 
 class Interpreter {
  public:
   Interpreter(const model::Schedule& schedule, const RankBuffers& inputs, RankBuffers& outputs)
-      : schedule_(schedule), wire_(schedule.arithmetic.wire) {
-    buffers_.resize(schedule.ranks);
+      : schedule_(schedule),
+        wire_(schedule.arithmetic.wire),
+        input_(buffer_with(schedule, Role::input)),
+        output_(buffer_with(schedule, Role::output)),
+        factor_(premultiplier(schedule.arithmetic, schedule.ranks)),
+        premultiplies_(model::premultiplies(schedule.arithmetic.op)),
+        outputs_(outputs) {
     outputs.resize(schedule.ranks);
     for (int rank = 0; rank < schedule.ranks; ++rank) {
-      for (const model::Buffer& buffer : schedule.buffers) {
-        const std::int64_t bytes = buffer.elements * element_bytes(buffer);
-        Storage& storage = buffers_[rank].emplace_back();
-        if (buffer.role == Role::scratch) {
-          storage.scratch.resize(bytes);
-          storage.codes = storage.scratch;
-          if (buffer.encoded) storage.scales.resize(wire_.scale_bytes(buffer.elements));
-        } else if (buffer.role == Role::output) {
-          if (!schedule.in_place) outputs[rank].resize(bytes);
-          storage.codes = outputs[rank];
-        } else {
-          TALLY_CHECK(std::ssize(inputs[rank]) == bytes, "an input has another size");
-          if (schedule.in_place) outputs[rank] = inputs[rank];
-          // Nothing is written to it but where it is the output: store() and copy() see to that.
-          auto* first = const_cast<std::byte*>(inputs[rank].data());
-          storage.codes = schedule.in_place ? std::span(outputs[rank]) : std::span(first, bytes);
-        }
+      std::vector<Storage>& buffers = buffers_.emplace_back(schedule.buffers.size());
+      for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const model::Buffer& buffer = schedule.buffers[i];
+        if (buffer.role != Role::scratch) continue;
+        buffers[i].scratch.resize(bytes(buffer));
+        buffers[i].codes = buffers[i].scratch;
+        if (buffer.encoded) buffers[i].scales.resize(wire_.scale_bytes(buffer.elements));
       }
+      TALLY_CHECK(std::ssize(inputs[rank]) == bytes(schedule.buffers[input_]),
+                  "an input has another size");
+      if (schedule.in_place) {
+        share(rank, inputs[rank]);
+        continue;
+      }
+      outputs[rank].resize(bytes(schedule.buffers[output_]));
+      buffers[output_].codes = outputs[rank];
+      // Nothing is written to an input: write() sees to that.
+      buffers[input_].codes =
+          std::span(const_cast<std::byte*>(inputs[rank].data()), inputs[rank].size());
+    }
+  }
+
+  /// Leaves the outputs alone in `outputs`.
+  void finish() {
+    for (int rank = 0; rank < schedule_.ranks && schedule_.in_place; ++rank) {
+      auto& shared = outputs_[rank];
+      const auto first = buffers_[rank][output_].codes.data() - shared.data();
+      const auto size = std::ssize(buffers_[rank][output_].codes);
+      shared.erase(shared.begin(), shared.begin() + first);
+      shared.resize(size);
     }
   }
 
@@ -92,12 +111,31 @@ class Interpreter {
   bool is_encoded(const Slice& slice) const {
     return schedule_.buffers[slice.buffer].encoded && !wire_.is_none();
   }
-  Format code_format(const model::Buffer& buffer) const {
-    const Format element = schedule_.arithmetic.element;
-    return buffer.encoded ? wire_.code_format(element) : element;
+  bool is_premultiplied(const Slice& slice) const {
+    return premultiplies_ && slice.buffer == input_;
   }
-  int element_bytes(const model::Buffer& buffer) const {
-    return model::format(code_format(buffer)).bytes();
+  Format code_format(const Slice& slice) const {
+    const Format element = schedule_.arithmetic.element;
+    return is_encoded(slice) ? wire_.format : element;
+  }
+  std::int64_t bytes(const model::Buffer& buffer, std::int64_t elements) const {
+    const model::Wire& wire = buffer.encoded ? wire_ : model::kNoWire;
+    return wire.code_bytes(elements, schedule_.arithmetic.element);
+  }
+  std::int64_t bytes(const model::Buffer& buffer) const { return bytes(buffer, buffer.elements); }
+
+  /// In place: the larger of input and output is in `outputs`, and the other lies inside it.
+  void share(int rank, const std::vector<std::byte>& input) {
+    const model::Home of_input = home(schedule_, rank, input_);
+    const model::Home of_output = home(schedule_, rank, output_);
+    const auto place = [&](int buffer, const model::Home& at) {
+      const model::Buffer& self = schedule_.buffers[buffer];
+      return std::span(outputs_[rank]).subspan(bytes(self, at.offset), bytes(self));
+    };
+    outputs_[rank].resize(bytes(schedule_.buffers[of_input.buffer]));
+    buffers_[rank][input_].codes = place(input_, of_input);
+    buffers_[rank][output_].codes = place(output_, of_output);
+    std::ranges::copy(input, buffers_[rank][input_].codes.begin());
   }
 
   Storage& storage(const Slice& slice) { return buffers_[slice.rank][slice.buffer]; }
@@ -105,11 +143,12 @@ class Interpreter {
   void write(const Slice& slice) {
     TALLY_CHECK(schedule_.buffers[slice.buffer].role != Role::input, "an input is written");
     ++storage(slice).writes;
-    if (schedule_.in_place) ++buffers_[slice.rank][buffer_with(schedule_, Role::input)].writes;
+    if (schedule_.in_place) ++buffers_[slice.rank][input_].writes;
   }
   std::span<std::byte> codes(const Slice& slice) {
-    const int bytes = element_bytes(schedule_.buffers[slice.buffer]);
-    return storage(slice).codes.subspan(slice.range.begin * bytes, slice.range.size() * bytes);
+    const model::Buffer& buffer = schedule_.buffers[slice.buffer];
+    return storage(slice).codes.subspan(bytes(buffer, slice.range.begin),
+                                        bytes(buffer, slice.range.size()));
   }
   /// A slice begins a block, wherever it has elements.
   std::span<std::byte> scales(const Slice& slice) {
@@ -121,15 +160,19 @@ class Interpreter {
     if (is_encoded(slice) && wire_.is_block()) {
       decode_blocks(wire_, codes(slice), scales(slice), values);
     } else {
-      decode_array(code_format(schedule_.buffers[slice.buffer]), codes(slice), values);
+      decode_array(code_format(slice), codes(slice), values);
+    }
+    if (is_premultiplied(slice)) {
+      for (float& x : values) x *= factor_;
+      round_array(schedule_.arithmetic.element, values);
     }
   }
   void store(std::span<const float> values, const Slice& slice) {
     if (is_encoded(slice) && wire_.is_block()) {
       encode_blocks(wire_, values, codes(slice), scales(slice));
     } else {
-      encode_array(code_format(schedule_.buffers[slice.buffer]),
-                   is_encoded(slice) ? wire_.overflow : model::kAsFormat, values, codes(slice));
+      encode_array(code_format(slice), is_encoded(slice) ? wire_.overflow : model::kAsFormat,
+                   values, codes(slice));
     }
   }
 
@@ -155,7 +198,7 @@ class Interpreter {
     write(copy.destination);
     TALLY_CHECK(copy.source.range.size() == copy.destination.range.size(),
                 "a copy keeps the length");
-    if (is_encoded(copy.source) == is_encoded(copy.destination)) {
+    if (is_encoded(copy.source) == is_encoded(copy.destination) && !is_premultiplied(copy.source)) {
       std::ranges::copy(codes(copy.source), codes(copy.destination).begin());
       if (is_encoded(copy.source)) {
         std::ranges::copy(scales(copy.source), scales(copy.destination).begin());
@@ -218,6 +261,10 @@ class Interpreter {
 
   const model::Schedule& schedule_;
   const model::Wire& wire_;
+  const int input_, output_;
+  const float factor_;
+  const bool premultiplies_;
+  RankBuffers& outputs_;
   std::vector<std::vector<Storage>> buffers_;  // [rank][buffer]
   std::optional<KnownSum> known_;
 };
@@ -231,6 +278,7 @@ void run_into(const model::Schedule& schedule, const RankBuffers& inputs, RankBu
   const auto stuck =
       walk(schedule, [&](int, int, const model::Step& step) { interpreter.step(step); });
   TALLY_CHECK(!stuck, "the schedule deadlocks");
+  interpreter.finish();
 }
 
 RankBuffers run(const model::Schedule& schedule, const RankBuffers& inputs) {

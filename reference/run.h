@@ -14,7 +14,9 @@ using RankBuffers = std::vector<std::vector<std::byte>>;
 
 /// What the schedule leaves in the output of every rank.
 /// inputs: one buffer of input_elements codes for each rank. NaN in an element gives NaN in what
-/// is made of it; infinities, signed zeros and overflow follow the formats, nearest-even.
+/// is made of it; infinities, signed zeros and overflow follow the formats, nearest-even. What only
+/// moves, without a wire, keeps its bits, those of NaN too. Elements of an output that the blocks
+/// of all_to_all_v do not reach are 0, or in run_into() as they were.
 /// A schedule that deadlocks or whose inputs have another size is our own mistake (TALLY_CHECK).
 RankBuffers run(const model::Schedule& schedule, const RankBuffers& inputs);
 

@@ -98,7 +98,7 @@ class Study {
     if (item.cells.size() == 0) return;
     const Cell& first = cells_[item.cells.begin];
     const reference::RankBuffers inputs = operands(first, seed_, item.call);
-    const reference::ExactResults exact(first.arithmetic.element, model::Op::sum, inputs);
+    const reference::ExactResults exact({.element = first.arithmetic.element}, inputs);
     const std::vector<double> rounded = exact.rounded();
     for (std::int64_t c = item.cells.begin; c < item.cells.end; ++c) {
       const Cell& cell = cells_[c];

@@ -25,7 +25,7 @@ std::optional<Error> add_accumulates(const Plan& plan, Cell cell, std::vector<Ce
   bool is_any = false;
   for (const Accumulate accumulate : asked) {
     cell.arithmetic.accumulate = accumulate;
-    error = model::disallowed(cell.algorithm, cell.arithmetic);
+    error = model::disallowed(model::Collective::all_reduce, cell.algorithm, cell.arithmetic);
     if (error) continue;
     all.push_back(cell);
     is_any = true;

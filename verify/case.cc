@@ -225,7 +225,7 @@ std::optional<model::Error> validate(const Case& c) {
     return Error{"--graph", "a graph is replayed with the count that it was captured with",
                  "counts that are all equal"};
   }
-  if (auto error = model::disallowed(c.algorithm, c.arithmetic)) return error;
+  if (auto error = model::disallowed(c.collective, c.algorithm, c.arithmetic)) return error;
   for (const std::int64_t count : c.counts) {
     if (auto error = reference::too_small(c.input, c.ranks, count)) return error;
   }

@@ -41,8 +41,9 @@ class EmulatorSubject : public Subject {
     const emulator::Geometry geometry = EmulatorSubject::geometry(c);
     const std::int64_t largest =
         c.counts.empty() ? 0 : *std::max_element(c.counts.begin(), c.counts.end());
-    const std::size_t scratch = emulator::scratch_bytes(c.arithmetic, largest);
-    const std::size_t packets = emulator::packet_bytes(c.algorithm, c.arithmetic, c.ranks, largest);
+    const std::size_t scratch =
+        kernels::scratch_bytes(model::Collective::all_reduce, c.arithmetic, 1, largest);
+    const std::size_t packets = kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, largest);
     std::size_t room = emulator::Session::room(geometry, scratch, packets);
     for (const std::int64_t count : c.counts) room += 2 * emulator::Memory::room(bytes(c, count));
     if (c.graph) room += 2 * emulator::Memory::room(bytes(c, largest));
@@ -115,7 +116,7 @@ class EmulatorSubject : public Subject {
     for (std::size_t i = 0; i < c.counts.size(); ++i) {
       CallBuffers& one = calls.emplace_back(allocate(memory, c, c.counts[i], inputs[i]));
       one.call.number = static_cast<std::uint32_t>(i);
-      for (int rank = 0; rank < c.ranks; ++rank) communicator.all_reduce(rank, key(c), one.call);
+      for (int rank = 0; rank < c.ranks; ++rank) communicator.collective(rank, key(c), one.call);
     }
     return calls;
   }
@@ -132,7 +133,7 @@ class EmulatorSubject : public Subject {
     }
     for (int rank = 0; rank < c.ranks; ++rank) {
       communicator.begin_capture(rank);
-      communicator.all_reduce(rank, key(c), captured.call);
+      communicator.collective(rank, key(c), captured.call);
       const emulator::Communicator::Graph graph = communicator.end_capture(rank);
       const emulator::Buffer &input = captured.inputs[rank], &output = captured.outputs[rank];
       for (const CallBuffers& one : calls) {

@@ -116,8 +116,8 @@ std::string describe_code(Format format, std::uint32_t code) {
       reference::decode(format, code));
 }
 
-Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& wanted,
-                      const Observation& seen) {
+Judgement judge(const Case& c, const Observation& seen,
+                const std::function<std::string(Judgement&)>& compare) {
   Judgement judgement;
   std::vector<std::string> reasons;
   const auto caught = [&](Detector by, std::string reason) {
@@ -130,17 +130,10 @@ Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& 
     caught(Detector::race,
            seen.order_faults[0].what + (more > 0 ? fmt::format(" (and {} more)", more) : ""));
   }
-  std::string first;
-  for (std::size_t call = 0; call < wanted.size(); ++call) {
-    for (int rank = 0; rank < c.ranks; ++rank) {
-      compare(c, static_cast<int>(call), rank, seen.outputs[call][rank], wanted[call][rank],
-              judgement, first);
-    }
-  }
-  if (!first.empty()) caught(Detector::value, first);
+  if (const std::string first = compare(judgement); !first.empty()) caught(Detector::value, first);
   for (const std::string& sentence : seen.broken) caught(Detector::bounds, sentence);
   if (same_on_all_ranks(c.collective)) {
-    for (std::size_t call = 0; call < wanted.size(); ++call) {
+    for (std::size_t call = 0; call < seen.outputs.size(); ++call) {
       if (auto difference = rank_difference(c, static_cast<int>(call), seen.outputs[call])) {
         caught(Detector::identity, *difference);
         break;
@@ -154,6 +147,20 @@ Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& 
     judgement.verdict = Verdict::mismatch;
   }
   return judgement;
+}
+
+Judgement judge_exact(const Case& c, const std::vector<reference::RankBuffers>& wanted,
+                      const Observation& seen) {
+  return judge(c, seen, [&](Judgement& judgement) {
+    std::string first;
+    for (std::size_t call = 0; call < wanted.size(); ++call) {
+      for (int rank = 0; rank < c.ranks; ++rank) {
+        compare(c, static_cast<int>(call), rank, seen.outputs[call][rank], wanted[call][rank],
+                judgement, first);
+      }
+    }
+    return first;
+  });
 }
 
 Substance substance(const Case& c, const std::vector<reference::RankBuffers>& wanted) {

@@ -37,11 +37,12 @@ void add_healthy(std::vector<Exhibit>& all) {
       model::kNoWire, model::cast_wire(model::Format::e4m3fnuz),
       model::block_wire(model::Format::e4m3fn, 32, model::Format::f32, model::ScaleRule::amax)};
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     for (const model::Wire& wire : wires) {
       const model::Arithmetic arithmetic{
           model::Format::bf16, wire, model::Op::sum,
           wire.is_none() ? model::Accumulate::element : model::Accumulate::f32};
-      if (!model::disallowed(builder.algorithm, arithmetic)) {
+      if (!model::disallowed(builder.collective, builder.algorithm, arithmetic)) {
         all.push_back(healthy(builder.algorithm, arithmetic));
       }
     }

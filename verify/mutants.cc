@@ -25,8 +25,11 @@ Case case_of(const std::string& algorithm) {
 /// The lines that order something in a run of the healthy kernel.
 std::set<Site> sites_of(const Case& c) {
   const Geometry geometry{c.launch.blocks, c.launch.threads, c.launch.wave};
-  const std::size_t bytes = 2 * c.counts[0], scratch = scratch_bytes(c.arithmetic, c.counts[0]);
-  const std::size_t packets = packet_bytes(c.algorithm, c.arithmetic, c.ranks, c.counts[0]);
+  const std::size_t bytes = 2 * c.counts[0],
+                    scratch = kernels::scratch_bytes(model::Collective::all_reduce, c.arithmetic, 1,
+                                                     c.counts[0]);
+  const std::size_t packets =
+      kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, c.counts[0]);
   Memory memory(c.ranks, 2 * Memory::room(bytes) + Session::room(geometry, scratch, packets));
   const Session session(memory, c.ranks, geometry, scratch, packets);
   Call call{c.counts[0], {}, {}};
@@ -79,6 +82,7 @@ std::string Mutant::name() const {
 std::vector<Mutant> mutants() {
   std::vector<Mutant> all;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     const std::string algorithm(builder.algorithm);
     for (const Site& site : sites_of(case_of(algorithm))) {
       for (const Change change : {Change::drop, Change::relax, Change::narrow}) {

@@ -35,6 +35,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 model::Result<model::Collective> parse_collective(std::string_view text) {
   std::vector<std::pair<std::string, model::Collective>> entries;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     entries.emplace_back(model::name(builder.collective), builder.collective);
   }
   return choose("--collective", text, entries);
@@ -53,7 +54,9 @@ model::Result<model::Format> parse_dtype(std::string_view text) {
 
 model::Result<model::Op> parse_op(std::string_view text) {
   std::vector<std::pair<std::string, model::Op>> entries;
-  for (const model::Op op : model::all_ops()) entries.emplace_back(model::name(op), op);
+  for (const model::Op op : model::all_ops()) {
+    if (!model::premultiplies(op)) entries.emplace_back(model::name(op), op);
+  }
   return choose("--op", text, entries);
 }
 
@@ -83,6 +86,7 @@ model::Result<kernels::emulator::MemoryKind> parse_memory(std::string_view text)
 model::Result<std::string> parse_algorithm(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     entries.emplace_back(builder.algorithm, builder.algorithm);
   }
   return choose("--algorithm", text, entries);

@@ -143,7 +143,7 @@ model::Result<std::vector<Case>> cases(const Plan& plan) {
   std::optional<model::Error> first_error;
   if (plan.leaves_out_disallowed) {
     std::erase_if(all, [&](const Case& c) {
-      auto error = model::disallowed(c.algorithm, c.arithmetic);
+      auto error = model::disallowed(c.collective, c.algorithm, c.arithmetic);
       if (error && !first_error) first_error = error;
       return error.has_value();
     });

@@ -14,6 +14,11 @@ std::int64_t size_bytes(const Case& c) {
   return c.counts.front() * model::format(c.arithmetic.element).bytes();
 }
 
+std::string over_bound(const Judgement& judgement) {
+  return judgement.max_err_over_bound ? fmt::format("{:.4f}", *judgement.max_err_over_bound)
+                                      : "exact";
+}
+
 class Table : public Report {
  public:
   explicit Table(std::ostream& out) : out_(out) {
@@ -33,8 +38,8 @@ class Table : public Report {
         " {:>8}  {:<13}{}\n",
         size_bytes(c), c.counts.front(), model::format(c.arithmetic.element).name,
         model::name(c.arithmetic.op), c.algorithm, c.arithmetic.wire.name(), c.ranks, "-", "-", "-",
-        ran ? std::to_string(judgement.wrong) : "-", ran ? "exact" : "-", name(judgement.verdict),
-        name(c.placement), c.input.name);
+        ran ? std::to_string(judgement.wrong) : "-", ran ? over_bound(judgement) : "-",
+        name(judgement.verdict), name(c.placement), c.input.name);
     if (judgement.verdict == Verdict::ok) return;
     out_ << "    replay: ./tally verify --replay '" << c.text() << "'\n    " << judgement.reason
          << "\n";
@@ -85,10 +90,13 @@ nlohmann::ordered_json fields(const CaseResult& result) {
       {"input", c.input.name},
       {"seed", c.seed},
       {"calls", c.counts.size()},
-      {"judge", "exact"},
+      {"judge", judgement.is_exact ? "exact" : "bound"},
       {"wrong", judgement.wrong},
       {"max_abs_err", judgement.max_abs_err},
-      {"max_err_over_bound", nullptr},
+      {"max_err_over_bound", judgement.max_err_over_bound
+                                 ? nlohmann::ordered_json(*judgement.max_err_over_bound)
+                                 : nlohmann::ordered_json(nullptr)},
+      {"matches", judgement.matches},
       {"time_us", nullptr},
       {"verdict", name(judgement.verdict)},
       {"caught_by", judgement.caught_by == Detector::none

@@ -49,6 +49,9 @@ class Subject {
   virtual ~Subject() = default;
   /// Why this subject cannot run the case; nothing where it can.
   virtual std::optional<std::string> cannot_run(const Case& c) const = 0;
+  /// Whether it combines ranks in the order of Case::schedule, bit for bit. Where not, results are
+  /// judged by what any order allows.
+  virtual bool fixes_order() const { return true; }
   /// Runs the calls in a row. inputs: [call][rank]. Safe to call from several threads.
   virtual Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                           const Run& how) const = 0;

@@ -36,7 +36,7 @@ class Trial {
  private:
   Case case_;
   const Subject& subject_;
-  std::vector<reference::RankBuffers> inputs_, wanted_;  // [call][rank]
+  std::vector<reference::RankBuffers> inputs_, wanted_;  // [call][rank]; of flat, if of any order
   std::int64_t elements_ = 0;
 };
 

@@ -44,7 +44,7 @@ void Communicator::put(int stream, const Graph::Work& work) {
   }
 }
 
-void Communicator::all_reduce(int stream, const KernelKey& key, const Call& call) {
+void Communicator::collective(int stream, const KernelKey& key, const Call& call) {
   const Binder bind = find_binder(key);
   TALLY_CHECK(bind != nullptr, "a communicator is asked for a kernel that is not in the table");
   const bool is_run = !is_captured(stream);

@@ -36,7 +36,7 @@ class Communicator {
   /// streams: they share its staging and flags. One in another stream than the last waits for all
   /// that is in that stream by then; in the same stream nothing but the stream orders them. `call`
   /// holds all ranks' addresses; this launches the stream's rank. The kernel is in the table.
-  void all_reduce(int stream, const KernelKey& kernel, const Call& call);
+  void collective(int stream, const KernelKey& kernel, const Call& call);
   /// Any other kernel, in the session's geometry. It and a copy wait for nothing but their stream.
   void launch(int stream, Kernel kernel);
   void copy(int stream, void* to, const void* from, std::size_t bytes);

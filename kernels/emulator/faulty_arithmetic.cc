@@ -38,7 +38,7 @@ void add_blocks(KernelList& list, std::string_view fault) {
 void add_faulty_arithmetic(KernelList& list) {
   const model::Wire saturating = model::cast_wire(Format::e4m3fn, model::kSaturate);
   const model::Wire fnuz = model::cast_wire(Format::e4m3fnuz);
-  for_each_algorithm<Recipe<Bf16, Sum, AccumulateF32, PlainCodec<Bf16>, FaithfulPlan>>(
+  for_each_reduction<Recipe<Bf16, Sum, AccumulateF32, PlainCodec<Bf16>, FaithfulPlan>>(
       [&]<class Algorithm>() {
         list.add<Algorithm, Recipe<Bf16, Sum, AccumulateF32, PlainCodec<Bf16>, FaithfulPlan>>(
             {Format::bf16, model::kNoWire, model::Op::sum, model::Accumulate::element},

@@ -4,11 +4,11 @@
 namespace tally::kernels::emulator {
 namespace {
 
-template <class Plan, template <class...> class RecipeOf = Recipe>
+template <class Plan>
 void add_everywhere(KernelList& list, std::string_view fault) {
-  add_plan_in<Flat, Plan, RecipeOf>(list, fault);
-  add_plan_in<Tree, Plan, RecipeOf>(list, fault);
-  add_plan_in<Ring, Plan, RecipeOf>(list, fault);
+  add_plan_in<Flat, Plan>(list, fault);
+  add_plan_in<Tree, Plan>(list, fault);
+  add_plan_in<Ring, Plan>(list, fault);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void add_faulty_order(KernelList& list) {
   add_everywhere<MeetOn<LeaderSignalsEarly>>(list, "leader_signals_early");
   add_everywhere<MeetOn<SingleCounter>>(list, "single_counter");
   add_everywhere<MeetOn<FlagsModuloThree>>(list, "flags_modulo_three");
-  add_everywhere<MeetOn<FlagInGraph>, NumberedRecipe>(list, "flag_in_graph");
+  add_everywhere<MeetOn<FlagInGraph>>(list, "flag_in_graph");
   add_everywhere<EpochsReset>(list, "epochs_reset");
   add_everywhere<NoExitBarrier>(list, "no_exit_barrier");
   add_plan_in<Tree, TailOfAnotherBlock>(list, "tail_of_another_block");

@@ -33,10 +33,10 @@ struct Race {
   const void* address;         // the first byte of both
 };
 
-/// "rank 0 block 0 thread 3 stores 16 bytes (plain) at kernels/all_reduce.h:187"
+/// "rank 0 block 0 thread 3 stores 16 bytes (plain) at kernels/movement.h:187"
 std::string describe(const RacingAccess& access);
 /// "race on scratch of rank 1, byte 16: rank 0 block 0 thread 3 stores 16 bytes (plain) at
-/// kernels/all_reduce.h:187; rank 1 block 0 thread 3 loads ... "
+/// kernels/movement.h:187; rank 1 block 0 thread 3 loads ... "
 std::string describe(const Race& race, const Memory& memory);
 
 /// A plain read that is ordered behind the only newest write and did not see it: a gap between the

@@ -5,19 +5,19 @@
 #include <string>
 #include <unordered_map>
 
-#include "kernels/algorithms.h"
 #include "kernels/emulator/emulated_gpu.h"
 #include "kernels/emulator/kernel_table.h"
 #include "kernels/recipes.h"
 
 namespace tally::kernels::emulator {
 
-/// One recipe's kernel with a rank's arguments; the wire holds what is no part of the recipe.
-using BindRecipe = Kernel (*)(const Session&, const Call&, int rank, const model::Wire&);
+/// One recipe's kernel with a rank's arguments; the arithmetic holds what is no part of the recipe.
+using BindRecipe = Kernel (*)(const Session&, const Call&, int rank, const model::Arithmetic&);
 
 template <class Algorithm, class R>
-Kernel bind_kernel(const Session& session, const Call& call, int rank, const model::Wire& wire) {
-  return [a = bind<R>(session, call, rank, wire)](EmulatedGpu& gpu) {
+Kernel bind_kernel(const Session& session, const Call& call, int rank,
+                   const model::Arithmetic& arithmetic) {
+  return [a = bind<R>(session, call, rank, arithmetic)](EmulatedGpu& gpu) {
     Algorithm::template run<R>(gpu, a);
   };
 }
@@ -31,25 +31,25 @@ class KernelList {
 
   template <class Algorithm, class R>
   void add(const model::Arithmetic& arithmetic, std::string_view fault = "") {
-    kernels_[name({Algorithm::kName, arithmetic, fault})] = bind_kernel<Algorithm, R>;
+    kernels_[name({Algorithm::kName, arithmetic, fault, Algorithm::kCollective})] =
+        bind_kernel<Algorithm, R>;
   }
-  /// In every algorithm that there is for the recipe.
+  /// In every algorithm that reduces with the recipe.
   template <class R>
   void add_all(const model::Arithmetic& arithmetic, std::string_view fault = "") {
-    for_each_algorithm<R>([&]<class Algorithm>() { add<Algorithm, R>(arithmetic, fault); });
+    for_each_reduction<R>([&]<class Algorithm>() { add<Algorithm, R>(arithmetic, fault); });
   }
-  /// Every healthy kernel of an element.
-  template <class E>
-  void add_element() {
-    for_each_recipe_of<E>([this]<class R>(const model::Arithmetic& a) { this->add_all<R>(a); });
+  /// What for_each_kernel_of() and its like visit with.
+  auto adder() {
+    return [this]<class Algorithm, class R>(const model::Arithmetic& arithmetic) {
+      this->add<Algorithm, R>(arithmetic);
+    };
   }
 
  private:
   static std::string name(const KernelKey& key) {
-    std::string text(key.algorithm);
-    text += '/' + recipe_name(key.arithmetic) + '/';
-    text += key.fault;
-    return text;
+    return kernel_name(key.collective, key.algorithm, key.arithmetic) + '/' +
+           std::string(key.fault);
   }
 
   std::unordered_map<std::string, BindRecipe> kernels_;
@@ -58,6 +58,7 @@ class KernelList {
 void add_f32_kernels(KernelList& list);
 void add_f16_kernels(KernelList& list);
 void add_bf16_kernels(KernelList& list);
+void add_raw_kernels(KernelList& list);
 void add_faulty_plans(KernelList& list);
 void add_faulty_order(KernelList& list);
 void add_faulty_arithmetic(KernelList& list);

@@ -31,6 +31,7 @@ struct KernelKey {
   std::string_view algorithm;
   model::Arithmetic arithmetic;
   std::string_view fault;  // empty: a healthy kernel
+  model::Collective collective = model::Collective::all_reduce;
 };
 
 /// Both empty where there is no such kernel.
@@ -40,13 +41,5 @@ Launcher find_kernel(const KernelKey& key);
 /// Whether kernels with this arithmetic can be launched so: the threads that share a block of the
 /// wire have to be whole groups of a wave.
 bool can_launch(const model::Arithmetic& arithmetic, const Geometry& geometry);
-
-/// Scratch that a call of `count` elements needs on each rank, in bytes: whole words of codes, and
-/// behind them the scales, in whole words too.
-std::size_t scratch_bytes(const model::Arithmetic& arithmetic, std::int64_t count);
-
-/// Room for packets that it needs beside that, in bytes: none where the algorithm sends none.
-std::size_t packet_bytes(std::string_view algorithm, const model::Arithmetic& arithmetic, int ranks,
-                         std::int64_t count);
 
 }  // namespace tally::kernels::emulator

@@ -2,6 +2,8 @@
 
 namespace tally::kernels::emulator {
 
-void add_bf16_kernels(KernelList& list) { list.add_element<Element<model::Format::bf16>>(); }
+void add_bf16_kernels(KernelList& list) {
+  for_each_kernel_of<Element<model::Format::bf16>>(list.adder());
+}
 
 }  // namespace tally::kernels::emulator

@@ -2,6 +2,8 @@
 
 namespace tally::kernels::emulator {
 
-void add_f16_kernels(KernelList& list) { list.add_element<Element<model::Format::f16>>(); }
+void add_f16_kernels(KernelList& list) {
+  for_each_kernel_of<Element<model::Format::f16>>(list.adder());
+}
 
 }  // namespace tally::kernels::emulator

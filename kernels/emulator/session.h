@@ -1,22 +1,25 @@
 #pragma once
 
-// What a sequence of calls on virtual GPUs shares: staging, packets, flags and epochs of every
-// rank.
+// What a sequence of calls on virtual GPUs shares: staging, packets, flags, counts and epochs of
+// every rank.
 
 #include <vector>
 
-#include "kernels/all_reduce.h"
 #include "kernels/emulator/emulator.h"
+#include "kernels/movement.h"
+#include "kernels/scratch_size.h"
 
 namespace tally::kernels::emulator {
 
 /// The addresses of one call, by rank, and its number as the host counts calls, from 0. Faithful
-/// kernels have no use for that.
+/// kernels have no use for that. Counts are all_to_all_v's: [ranks] in the memory of each rank.
 struct Call {
   std::int64_t count = 0;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   std::uint32_t number = 0;
+  std::vector<const std::int64_t*> send_counts = {};
+  std::vector<std::int64_t*> received_counts = {};
 };
 
 /// The buffers that outlive a call. Scratch is filled with 0x7F, so that what it held before a
@@ -24,7 +27,7 @@ struct Call {
 /// packets have been written again.
 struct Session {
   /// `scratch_bytes` hold the largest call's wire bytes, in whole words; `packet_bytes` its
-  /// packets, where algorithms send any. kernel_table.h says how many.
+  /// packets, where algorithms send any. scratch_size.h says how many.
   Session(Memory& memory, int ranks, const Geometry& geometry, std::size_t scratch_bytes,
           std::size_t packet_bytes = 0);
   /// Room of a Memory that a session takes on each rank.
@@ -33,39 +36,35 @@ struct Session {
 
   int ranks;
   Geometry geometry;
-  std::vector<Buffer> scratch, flags, epochs, packets, packet_epochs, stuck;  // [rank]
+  std::vector<Buffer> scratch, flags, counts, epochs, packets, packet_epochs, stuck;  // [rank]
+  Peers peers;
 };
 
-/// What one word of a sender takes in the packets of a rank: each 4 bytes are 8, in two halves.
-constexpr std::size_t packet_bytes_of_word(std::size_t word_bytes) {
-  return 2 * word_bytes / sizeof(std::uint32_t) * sizeof(std::uint64_t);
-}
-
-/// The arguments of one rank's launch; `wire` says the length, scale and rule of blocks.
+/// What one rank's launch is given. `arithmetic` says the length, scale and rule of blocks, and the
+/// factor. The session outlives it.
 template <class R>
 typename R::Arguments bind(const Session& session, const Call& call, int rank,
-                           const model::Wire& wire = model::kNoWire) {
-  using E = typename R::Element;
-  using Packet = typename R::Codec::Packet;
-  typename R::Arguments a{};
-  a.input = static_cast<const typename E::Storage*>(call.inputs[rank]);
-  a.output = static_cast<typename E::Storage*>(call.outputs[rank]);
-  a.count = call.count;
-  a.rank = rank;
-  a.ranks = session.ranks;
-  a.codec = R::Codec::Parameters::of(wire);
-  for (int r = 0; r < session.ranks; ++r) {
-    a.scratch[r] = reinterpret_cast<Packet*>(session.scratch[r].first);
-    a.flags[r] = reinterpret_cast<std::uint32_t*>(session.flags[r].first);
-    a.packets.of_rank[r] = reinterpret_cast<std::uint64_t*>(session.packets[r].first);
-  }
-  a.epochs = reinterpret_cast<std::uint32_t*>(session.epochs[rank].first);
-  a.packets.words = static_cast<std::int64_t>(
-      session.packets[rank].bytes / (packet_bytes_of_word(sizeof(Packet)) * session.ranks));
-  a.packets.epochs = reinterpret_cast<std::uint32_t*>(session.packet_epochs[rank].first);
-  a.packets.threads = session.geometry.blocks * session.geometry.threads;
-  if constexpr (requires { a.number; }) a.number = call.number;
-  a.stuck = reinterpret_cast<Stuck*>(session.stuck[rank].first);
+                           const model::Arithmetic& arithmetic = {}) {
+  const auto numbers = [](const Buffer& b) { return reinterpret_cast<std::uint32_t*>(b.first); };
+  Launch launch{};
+  launch.own.epochs = numbers(session.epochs[rank]);
+  launch.own.packet_epochs = numbers(session.packet_epochs[rank]);
+  launch.own.stuck = reinterpret_cast<Stuck*>(session.stuck[rank].first);
+  launch.own.max_threads = session.geometry.blocks * session.geometry.threads;
+  launch.own.words_of_packets = static_cast<std::int64_t>(
+      session.packets[rank].bytes /
+      (packet_bytes_of_word(sizeof(typename R::Codec::Packet)) * session.ranks));
+  launch.calls[0] = {call.inputs[rank], call.outputs[rank],
+                     call.send_counts.empty() ? nullptr : call.send_counts[rank],
+                     call.received_counts.empty() ? nullptr : call.received_counts[rank]};
+  launch.count = call.count;
+  launch.ranks = session.ranks;
+  launch.first_rank = rank;
+  launch.factor = model::premultiplier(arithmetic, session.ranks);
+  launch.wire = BlockParameters::of(arithmetic.wire);
+  launch.number = call.number;
+  typename R::Arguments a = arguments<R>(launch, 0);
+  a.peers = &session.peers;
   return a;
 }
 

@@ -3,7 +3,7 @@
 // A symbolic element and codec: the kernels run on expressions, and what they compute can be
 // compared with what the schedule says, term by term.
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 #include "model/check.h"
 #include "model/expression.h"
 
@@ -40,6 +40,7 @@ struct SymbolElement {
   static Value multiply(Value a, Value b) { return combine(model::Op::prod, a, b); }
   static Value minimum(Value a, Value b) { return combine(model::Op::min, a, b); }
   static Value maximum(Value a, Value b) { return combine(model::Op::max, a, b); }
+  static Value scale(Value x, float) { return SymbolScope::pool().premultiply(x); }
   static Value divide(Value x, int divisor) { return SymbolScope::pool().divide(x, divisor); }
   template <class Gpu>
   static Value value(Storage x) {

@@ -159,7 +159,8 @@ void interleavings(benchmark::State& state, kernels::emulator::Geometry geometry
   const model::Arithmetic arithmetic{Format::bf16, model::kNoWire, model::Op::sum,
                                      model::Accumulate::element};
   const Launcher launch = find_kernel({"flat", arithmetic, ""});
-  const std::size_t bytes = 2 * count, scratch = scratch_bytes(arithmetic, count);
+  const std::size_t bytes = 2 * count, scratch = kernels::scratch_bytes(
+                                           model::Collective::all_reduce, arithmetic, 1, count);
   std::uint64_t seed = 0;
   for (auto _ : state) {
     Memory memory(2, 2 * Memory::room(bytes) + Session::room(geometry, scratch));

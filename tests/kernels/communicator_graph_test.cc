@@ -15,7 +15,7 @@ TEST_CASE("what is captured does not run", "[kernels]") {
     Machine::fill(m.x, 1);
     for (int rank = 0; rank < 2; ++rank) {
       if (is_captured) m.gpus.begin_capture(rank);
-      m.gpus.all_reduce(rank, Machine::flat_sum(), Machine::call(m.x, m.y));
+      m.gpus.collective(rank, Machine::flat_sum(), Machine::call(m.x, m.y));
       m.gpus.copy(rank, m.z[rank], m.x[rank], Machine::kBytes);
       m.gpus.launch(rank, showing(m, m.x[rank]));
       if (is_captured) m.gpus.end_capture(rank);
@@ -101,7 +101,7 @@ TEST_CASE("copies in a capture are made at every replay, in their place", "[kern
         if (!is_captured) copy();
         m.gpus.begin_capture(rank);
         if (is_captured) copy();
-        m.gpus.all_reduce(rank, Machine::flat_sum(), in_place);
+        m.gpus.collective(rank, Machine::flat_sum(), in_place);
         m.gpus.copy(rank, m.z[rank], m.y[rank], Machine::kBytes);
         m.gpus.launch(rank, showing(m, m.z[rank]));
         graphs.push_back(m.gpus.end_capture(rank));

@@ -62,14 +62,14 @@ struct Machine {
   }
   /// On the first or the second stream of both ranks.
   void all_reduce(int which, const kernels::emulator::Call& call) {
-    for (int rank = 0; rank < 2; ++rank) gpus.all_reduce(stream(which, rank), flat_sum(), call);
+    for (int rank = 0; rank < 2; ++rank) gpus.collective(stream(which, rank), flat_sum(), call);
   }
   /// The graph of each rank's call, captured from its first stream.
   Graphs capture(const kernels::emulator::Call& call) {
     Graphs graphs;
     for (int rank = 0; rank < 2; ++rank) {
       gpus.begin_capture(rank);
-      gpus.all_reduce(rank, flat_sum(), call);
+      gpus.collective(rank, flat_sum(), call);
       graphs.push_back(gpus.end_capture(rank));
     }
     return graphs;

@@ -15,7 +15,7 @@ TEST_CASE("stream of somebody else", "[.]") {
 }
 TEST_CASE("kernel that is not in the table", "[.]") {
   Machine m;
-  m.gpus.all_reduce(0, {"gossip", Machine::flat_sum().arithmetic, ""}, Machine::call(m.x, m.y));
+  m.gpus.collective(0, {"gossip", Machine::flat_sum().arithmetic, ""}, Machine::call(m.x, m.y));
 }
 TEST_CASE("event that there is not", "[.]") { Machine().gpus.wait(0, 0); }
 TEST_CASE("copy out of bounds", "[.]") {

@@ -38,8 +38,9 @@ struct Exploration {
 class Bench {
  public:
   Bench(const Calls& calls, Choices& choices, const Settings& settings)
-      : session_(memory_, kRanks, {1, calls.threads, 64}, scratch_bytes(kF32, kCount),
-                 packet_bytes(calls.algorithm, kF32, kRanks, kCount)),
+      : session_(memory_, kRanks, {1, calls.threads, 64},
+                 kernels::scratch_bytes(model::Collective::all_reduce, kF32, 1, kCount),
+                 kernels::packet_bytes(calls.algorithm, kF32, kRanks, kCount)),
         emulator_(memory_, kRanks, choices, settings) {
     Call call{.count = kCount, .inputs = {}, .outputs = {}, .number = 0};
     for (int rank = 0; rank < kRanks; ++rank) {

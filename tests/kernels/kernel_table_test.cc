@@ -45,6 +45,7 @@ std::vector<Arithmetic> all_arithmetics() {
   std::vector<Arithmetic> all;
   for (const Format element : kElements) {
     for (const Op op : model::all_ops()) {
+      if (model::premultiplies(op)) continue;
       all.push_back({element, model::kNoWire, op, Accumulate::element});
       all.push_back({element, model::kNoWire, op, Accumulate::f32});
       if (!model::allows_wire(op)) continue;
@@ -82,7 +83,7 @@ TEST_CASE("every kernel of the table moves its schedule's bytes and gives its bi
     for (const std::string_view algorithm : kAlgorithms) {
       const KernelKey key{algorithm, arithmetic, ""};
       REQUIRE((find_kernel(key) == nullptr) ==
-              model::disallowed(algorithm, arithmetic).has_value());
+              model::disallowed(model::Collective::all_reduce, algorithm, arithmetic).has_value());
       if (find_kernel(key) == nullptr) continue;
       for (const int ranks : {1, 2, 3, 8, 16}) {
         ++runs;
@@ -156,17 +157,20 @@ TEST_CASE("a wire can be launched where its groups are whole and in one wave", "
 TEST_CASE("scratch is the wire's words, and behind them its scales in whole words", "[kernels]") {
   using kernels::emulator::scratch_bytes;
   const Arithmetic plain{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
-  REQUIRE(scratch_bytes(plain, 0) == 0);
-  REQUIRE(scratch_bytes(plain, 8) == 16);
-  REQUIRE(scratch_bytes(plain, 9) == 32);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 0) == 0);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 8) == 16);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 9) == 32);
   const auto with = [](const char* wire) {
     return Arithmetic{Format::f32, *model::parse_wire(wire), Op::sum, Accumulate::f32};
   };
-  REQUIRE(scratch_bytes(with("e4m3fnuz"), 16) == 16);
-  REQUIRE(scratch_bytes(with("e4m3fnuz"), 17) == 32);
-  REQUIRE(scratch_bytes(with("e4m3fn:b32:f32"), 33) == 48 + 16);    // 8 bytes of scales
-  REQUIRE(scratch_bytes(with("e4m3fn:b16:f16"), 129) == 144 + 32);  // 18
-  REQUIRE(scratch_bytes(with("e4m3fn:b32:e8m0:floor"), 512) == 512 + 16);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fnuz"), 1, 16) == 16);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fnuz"), 1, 17) == 32);
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b32:f32"), 1, 33) ==
+          48 + 16);  // 8 bytes of scales
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b16:f16"), 1, 129) ==
+          144 + 32);  // 18
+  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b32:e8m0:floor"), 1,
+                                 512) == 512 + 16);
 }
 
 TEST_CASE("packets take four times the wire's words of every rank, where any are sent",
@@ -174,10 +178,11 @@ TEST_CASE("packets take four times the wire's words of every rank, where any are
   using kernels::emulator::packet_bytes;
   const Arithmetic plain{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
   const Arithmetic cast{Format::f32, model::cast_wire(Format::e5m2), Op::sum, Accumulate::f32};
-  REQUIRE(packet_bytes("flat_ll", plain, 8, 0) == 0);
-  REQUIRE(packet_bytes("flat_ll", plain, 8, 9) == 2 * 8 * 2 * 32);  // halves, ranks, flags, words
-  REQUIRE(packet_bytes("flat_ll", cast, 3, 17) == 2 * 3 * 2 * 32);
-  REQUIRE(packet_bytes("flat", plain, 8, 9) == 0);
+  REQUIRE(kernels::packet_bytes("flat_ll", plain, 8, 0) == 0);
+  REQUIRE(kernels::packet_bytes("flat_ll", plain, 8, 9) ==
+          2 * 8 * 2 * 32);  // halves, ranks, flags, words
+  REQUIRE(kernels::packet_bytes("flat_ll", cast, 3, 17) == 2 * 3 * 2 * 32);
+  REQUIRE(kernels::packet_bytes("flat", plain, 8, 9) == 0);
 }
 
 }  // namespace tally::test

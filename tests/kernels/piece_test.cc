@@ -2,7 +2,7 @@
 // Method: enumerate small sizes and mark the elements one by one; compare with the model, also
 // for sizes beyond 2^32.
 
-#include "kernels/all_reduce.h"
+#include "kernels/movement.h"
 #include "model/partition.h"
 #include "tests/support/catch.h"
 #include "tests/support/property.h"

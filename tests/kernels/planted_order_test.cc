@@ -40,8 +40,9 @@ class World {
   World(const KernelKey& key, Choices& choices, const Settings& settings, const Counts& counts)
       : arithmetic_(key.arithmetic),
         largest_(*std::max_element(counts.begin(), counts.end())),
-        scratch_bytes_(scratch_bytes(arithmetic_, largest_)),
-        packet_bytes_(packet_bytes(key.algorithm, arithmetic_, kRanks, largest_)),
+        scratch_bytes_(
+            kernels::scratch_bytes(model::Collective::all_reduce, arithmetic_, 1, largest_)),
+        packet_bytes_(kernels::packet_bytes(key.algorithm, arithmetic_, kRanks, largest_)),
         memory_(kRanks, Session::room(kGeometry, scratch_bytes_, packet_bytes_) +
                             2 * (counts.size() + 1) * Memory::room(bytes(largest_))),
         session(memory_, kRanks, kGeometry, scratch_bytes_, packet_bytes_),
@@ -184,7 +185,7 @@ std::string seen_of_graph(const KernelKey& key, Choices& choices, bool is_captur
   Communicator::Graph graphs[kRanks];
   for (int rank = 0; rank < kRanks; ++rank) {
     communicator.begin_capture(rank);
-    communicator.all_reduce(rank, key, frozen);
+    communicator.collective(rank, key, frozen);
     graphs[rank] = communicator.end_capture(rank);
   }
   for (const Call& call : world.calls) {
@@ -195,7 +196,7 @@ std::string seen_of_graph(const KernelKey& key, Choices& choices, bool is_captur
         communicator.replay(rank, graphs[rank]);
       } else {
         frozen.number = call.number;
-        communicator.all_reduce(rank, key, frozen);
+        communicator.collective(rank, key, frozen);
       }
       communicator.copy(rank, call.outputs[rank], frozen.outputs[rank], world.bytes(kCount));
     }

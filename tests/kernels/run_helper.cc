@@ -55,20 +55,41 @@ std::string KernelOutcome::misbehaviour() const {
   return "";
 }
 
+/// A rank's input and output, of which one is in the other where it is in place.
+std::pair<Buffer, Buffer> allocate(Memory& memory, int rank, const KernelRun& how,
+                                   const KernelData& data) {
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(elements) * data.element_bytes;
+  };
+  const std::size_t in = bytes(model::input_elements(how.collective, how.ranks, how.count));
+  const std::size_t out = bytes(model::output_elements(how.collective, how.ranks, how.count));
+  const auto make = [&](const char* name, std::size_t size) {
+    Buffer buffer = memory.allocate(rank, name, size, std::byte{}, how.misalignment);
+    fill(buffer, data.stale);
+    return buffer;
+  };
+  if (!how.in_place) return {make("input", in), make("output", out)};
+  const Buffer both = make("input", std::max(in, out));
+  std::byte* inner = both.first + bytes(model::in_place_offset(how.collective, rank, how.count));
+  Buffer input = both, output = both;
+  (in < out ? input : output).first = inner;
+  input.bytes = in, output.bytes = out;
+  return {input, output};
+}
+
 KernelOutcome run_kernel(const Launch& launch, const KernelRun& how, const KernelData& data) {
-  const std::size_t bytes = data.inputs[0].size();
-  Memory memory(how.ranks, 2 * Memory::room(bytes) +
+  const std::size_t bytes = data.inputs[0].size() * how.ranks;  // at least as large as either
+  const std::size_t row = sizeof(std::int64_t) * how.ranks;
+  Memory memory(how.ranks, 2 * Memory::room(bytes) + 2 * Memory::room(row) +
                                Session::room(how.geometry, data.scratch_bytes, data.packet_bytes));
   const Session session(memory, how.ranks, how.geometry, data.scratch_bytes, data.packet_bytes);
-  std::vector<Buffer> inputs, outputs;
+  std::vector<Buffer> inputs, outputs, received;
   Call call{how.count, {}, {}};
   for (int rank = 0; rank < how.ranks; ++rank) {
-    inputs.push_back(memory.allocate(rank, "input", bytes, std::byte{}, how.misalignment));
+    const auto [input, output] = allocate(memory, rank, how, data);
+    inputs.push_back(input);
+    outputs.push_back(output);
     std::copy(data.inputs[rank].begin(), data.inputs[rank].end(), inputs[rank].first);
-    outputs.push_back(how.in_place
-                          ? inputs[rank]
-                          : memory.allocate(rank, "output", bytes, std::byte{}, how.misalignment));
-    if (!how.in_place) fill(outputs[rank], data.stale);
     fill(session.scratch[rank], data.stale);
     fill(session.flags[rank], how.first_epoch);
     fill(session.epochs[rank], how.first_epoch);
@@ -76,6 +97,12 @@ KernelOutcome run_kernel(const Launch& launch, const KernelRun& how, const Kerne
     fill(session.packet_epochs[rank], how.first_epoch);
     call.inputs.push_back(inputs[rank].first);
     call.outputs.push_back(outputs[rank].first);
+    if (how.send_counts.empty()) continue;
+    const Buffer sent = memory.allocate(rank, "send counts", row, std::byte{});
+    std::memcpy(sent.first, how.send_counts.data() + rank * how.ranks, row);
+    received.push_back(memory.allocate(rank, "received counts", row, std::byte{0x5A}));
+    call.send_counts.push_back(reinterpret_cast<const std::int64_t*>(sent.first));
+    call.received_counts.push_back(reinterpret_cast<std::int64_t*>(received[rank].first));
   }
 
   RandomWalk walk(how.seed, RandomWalk::Grain::coarse);
@@ -92,6 +119,9 @@ KernelOutcome run_kernel(const Launch& launch, const KernelRun& how, const Kerne
     outcome.epochs.push_back(numbers_in(session.epochs[rank]));
     outcome.packet_epochs.push_back(numbers_in(session.packet_epochs[rank]));
     std::memcpy(&outcome.stuck.emplace_back(), session.stuck[rank].first, sizeof(kernels::Stuck));
+    if (received.empty()) continue;
+    auto& counts = outcome.received_counts.emplace_back(how.ranks);
+    std::memcpy(counts.data(), received[rank].first, row);
   }
   return outcome;
 }
@@ -100,9 +130,11 @@ KernelOutcome run_kernel(const KernelKey& key, const KernelRun& how,
                          const reference::RankBuffers& inputs) {
   const Launcher launcher = find_kernel(key);
   TALLY_CHECK(launcher != nullptr, "a test asks for a kernel that is not in the table");
-  return run_kernel(launcher, how,
-                    {inputs, scratch_bytes(key.arithmetic, how.count),
-                     packet_bytes(key.algorithm, key.arithmetic, how.ranks, how.count)});
+  return run_kernel(
+      launcher, how,
+      {inputs, kernels::scratch_bytes(key.collective, key.arithmetic, how.ranks, how.count),
+       kernels::packet_bytes(key.algorithm, key.arithmetic, how.ranks, how.count),
+       static_cast<std::size_t>(key.arithmetic.element.bytes())});
 }
 
 bool meets_as_planned(const Trace& trace, const model::Schedule& schedule) {
@@ -116,9 +148,10 @@ bool meets_as_planned(const Trace& trace, const model::Schedule& schedule) {
 
 model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic& arithmetic,
                             const KernelRun& how) {
-  const model::Builder* builder = model::find_builder(model::Collective::all_reduce, algorithm);
+  const model::Builder* builder = model::find_builder(how.collective, algorithm);
   TALLY_CHECK(builder != nullptr, "a test asks for an algorithm that has no builder");
-  return builder->build({how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic});
+  return builder->build(
+      {how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic, how.send_counts});
 }
 
 }  // namespace tally::test

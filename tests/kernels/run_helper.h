@@ -24,18 +24,21 @@ struct KernelRun {
   bool has_leaders = false;       // some threads go on as long as they can, others fall far behind
   std::uint32_t first_epoch = 0;  // in epochs and flags of every rank, those of packets too
   int calls = 1;                  // the same call, several times in a row
+  model::Collective collective = model::Collective::all_reduce;
+  std::vector<std::int64_t> send_counts = {};  // of all_to_all_v, [from * ranks + to]
 };
 
 /// What is in the buffers before.
 struct KernelData {
   reference::RankBuffers inputs;
-  std::size_t scratch_bytes = 0, packet_bytes = 0;
+  std::size_t scratch_bytes = 0, packet_bytes = 0, element_bytes = 0;
   std::uint32_t stale = 0x7F7F'7F7F;  // fills scratch, packets' data and outputs
 };
 
-/// What is in them afterwards. Outputs are as large as the inputs.
+/// What is in them afterwards.
 struct KernelOutcome {
   reference::RankBuffers outputs, inputs;
+  std::vector<std::vector<std::int64_t>> received_counts;  // [rank][from]; of all_to_all_v
   kernels::emulator::Trace trace;
   std::vector<std::string> broken_guards;
   std::vector<std::vector<std::uint32_t>> epochs;         // [rank][block]

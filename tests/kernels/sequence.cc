@@ -15,7 +15,8 @@ constexpr int kMostElements = 2000;
 
 bool is_same(const KernelKey& a, const KernelKey& b) {
   return a.algorithm == b.algorithm &&
-         kernels::recipe_name(a.arithmetic) == kernels::recipe_name(b.arithmetic);
+         kernels::kernel_name(a.collective, a.algorithm, a.arithmetic) ==
+             kernels::kernel_name(b.collective, b.algorithm, b.arithmetic);
 }
 
 int below(int limit) { return *rc::gen::inRange(0, limit); }
@@ -84,7 +85,7 @@ std::vector<Sequence> plainer(const Sequence& sequence, const KernelKey& plaines
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  const auto& [element, wire, op, accumulate] = step.kernel.arithmetic;
+  const auto& [element, wire, op, accumulate, factor] = step.kernel.arithmetic;
   out << step.kernel.algorithm << ' ' << model::format(element).name << ' ' << model::name(op)
       << ' ' << wire.name() << " count=" << step.count << " stream " << step.stream;
   if (step.is_in_place) out << ", in place";
@@ -106,6 +107,7 @@ std::vector<KernelKey> kernels_with(const std::vector<model::Arithmetic>& arithm
                                     std::string_view fault) {
   std::vector<KernelKey> all;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     for (const model::Arithmetic& arithmetic : arithmetics) {
       const KernelKey key{builder.algorithm, arithmetic, fault};
       if (find_binder(key) != nullptr) all.push_back(key);

@@ -152,9 +152,9 @@ SequenceCheck::Buffers SequenceCheck::allocate(Memory& memory, std::size_t index
 void SequenceCheck::put(Communicator& gpus, std::size_t index, int rank, int stream,
                         const Buffers& buffers) const {
   const Step& step = sequence_.steps[index];
-  if (step.replays == 0) return gpus.all_reduce(stream, step.kernel, buffers.call);
+  if (step.replays == 0) return gpus.collective(stream, step.kernel, buffers.call);
   gpus.begin_capture(stream);
-  gpus.all_reduce(stream, step.kernel, buffers.call);
+  gpus.collective(stream, step.kernel, buffers.call);
   const Communicator::Graph graph = gpus.end_capture(stream);
   for (int i = 0; i < step.replays; ++i) {
     gpus.copy(stream, buffers.inputs[rank].first, buffers.fresh[i][rank].first, bytes(step));
@@ -180,8 +180,10 @@ std::string SequenceCheck::violation(Choices& choices) const {
   std::size_t scratch = 0, packets = 0;
   for (const Step& step : sequence_.steps) {
     const auto& [algorithm, arithmetic, fault] = step.kernel;
-    scratch = std::max(scratch, scratch_bytes(arithmetic, step.count));
-    packets = std::max(packets, packet_bytes(algorithm, arithmetic, sequence_.ranks, step.count));
+    scratch = std::max(
+        scratch, kernels::scratch_bytes(model::Collective::all_reduce, arithmetic, 1, step.count));
+    packets = std::max(packets,
+                       kernels::packet_bytes(algorithm, arithmetic, sequence_.ranks, step.count));
   }
   Memory memory(sequence_.ranks, room(Session::room(sequence_.geometry, scratch, packets)));
   const Session session(memory, sequence_.ranks, sequence_.geometry, scratch, packets);

@@ -3,11 +3,12 @@
 #include <cstring>
 
 #include "reference/provenance.h"
+#include "tests/reference/rank_buffers.h"
 
 namespace tally::test {
 namespace {
 
-using kernels::emulator::packet_bytes_of_word;
+using kernels::packet_bytes_of_word;
 using kernels::emulator::Symbol;
 using kernels::emulator::SymbolScope;
 using model::Expressions;
@@ -18,35 +19,54 @@ std::vector<Symbol> symbols_of(const std::vector<std::byte>& bytes) {
   return symbols;
 }
 
+/// None, all, and some of the elements that a pair of ranks may exchange.
+std::vector<std::int64_t> ragged_counts(const KernelRun& how) {
+  std::vector<std::int64_t> counts;
+  Random random(how.seed);
+  for (int pair = 0; pair < how.ranks * how.ranks; ++pair) {
+    const auto some = static_cast<std::int64_t>(random.bits() >> 32) % (how.count + 1);
+    const std::int64_t any[] = {0, how.count, some, some};
+    counts.push_back(any[random.below(4)]);
+  }
+  return counts;
+}
+
 /// Inputs that name themselves.
 KernelData symbolic_data(const SymbolicKernel& kernel, const KernelRun& how, Expressions& pool) {
   KernelData data;
   data.stale = static_cast<std::uint32_t>(pool.input(-1, 0));  // what no rank has
   for (int rank = 0; rank < how.ranks; ++rank) {
     std::vector<Symbol> symbols;
-    for (std::int64_t i = 0; i < how.count; ++i) symbols.push_back(pool.input(rank, i));
+    const std::int64_t elements = model::input_elements(how.collective, how.ranks, how.count);
+    for (std::int64_t i = 0; i < elements; ++i) symbols.push_back(pool.input(rank, i));
     const auto* bytes = reinterpret_cast<const std::byte*>(symbols.data());
     data.inputs.emplace_back(bytes, bytes + symbols.size() * sizeof(Symbol));
   }
-  data.scratch_bytes = static_cast<std::size_t>(model::ceil_divide(how.count, kernel.per_word) *
+  const model::Wire& wire = kernel.arithmetic.wire;
+  const std::int64_t in_scratch =
+      kernels::scratch_elements(how.collective, wire, how.ranks, how.count);
+  data.scratch_bytes = static_cast<std::size_t>(model::ceil_divide(in_scratch, kernel.per_word) *
                                                     static_cast<std::int64_t>(kernel.packet_bytes) +
-                                                kernel.arithmetic.wire.scale_bytes(how.count));
+                                                wire.scale_bytes(in_scratch));
+  data.element_bytes = sizeof(Symbol);
   data.packet_bytes = packet_bytes_of_word(data.scratch_bytes) * how.ranks;
   return data;
 }
 
-std::string expression_difference(const KernelOutcome& outcome,
-                                  const reference::OutputExpressions& wanted,
-                                  const Expressions& pool) {
-  for (std::size_t rank = 0; rank < wanted.size(); ++rank) {
+/// Elements behind those that the schedule writes have to be what they were.
+std::string expression_difference(const KernelOutcome& outcome, const model::Schedule& schedule,
+                                  Symbol stale, Expressions& pool) {
+  const auto wanted = reference::provenance(schedule, pool);
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
     const std::vector<Symbol> got = symbols_of(outcome.outputs[rank]);
-    if (got == wanted[rank]) continue;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (got[i] == wanted[rank][i]) continue;
+    if (got.size() != wanted[rank].size()) return "expression: another number of elements";
+    const std::int64_t used = model::used_outputs(schedule, rank);
+    for (std::int64_t i = 0; i < std::ssize(got); ++i) {
+      const Symbol want = i < used ? wanted[rank][i] : stale;
+      if (got[i] == want) continue;
       return "expression: output[" + std::to_string(i) + "] of rank " + std::to_string(rank) +
-             " is " + pool.text(got[i]) + ", the schedule has " + pool.text(wanted[rank][i]);
+             " is " + pool.text(got[i]) + ", the schedule has " + pool.text(want);
     }
-    return "expression: another number of elements";
   }
   return "";
 }
@@ -62,12 +82,25 @@ std::vector<std::int64_t> symbolic_link_bytes(const SymbolicKernel& kernel,
   const std::vector<std::int64_t> words = model::link_bytes(without_scales);
   const std::int64_t more = static_cast<std::int64_t>(kernel.packet_bytes) / model::kWordBytes - 1;
   for (std::size_t link = 0; link < all.size(); ++link) all[link] += words[link] * more;
+  // Each lane tells each peer a count, which is no element of the schedule's.
+  const auto lanes = static_cast<std::int64_t>(schedule.lanes[0].size());
+  if (schedule.collective != model::Collective::all_to_all_v) return all;
+  for (int from = 0; from < schedule.ranks; ++from) {
+    for (int to = 0; to < schedule.ranks; ++to) {
+      if (from != to) all[from * schedule.ranks + to] += 8 * lanes;
+    }
+  }
   return all;
 }
 
 }  // namespace
 
-std::string difference(const SymbolicKernel& kernel, const KernelRun& how) {
+std::string difference(const SymbolicKernel& kernel, KernelRun how) {
+  how.collective = kernel.collective;
+  if (how.collective == model::Collective::all_to_all_v) {
+    how.in_place = false;
+    if (how.send_counts.empty()) how.send_counts = ragged_counts(how);
+  }
   Expressions pool;
   const SymbolScope scope(pool);
   const KernelData data = symbolic_data(kernel, how, pool);
@@ -76,10 +109,9 @@ std::string difference(const SymbolicKernel& kernel, const KernelRun& how) {
   if (!how.in_place && outcome.inputs != data.inputs) return "inputs: changed";
 
   const model::Schedule schedule = schedule_of(kernel.algorithm, kernel.arithmetic, how);
-  const auto wanted = reference::provenance(schedule, pool);
-  if (const std::string wrong = expression_difference(outcome, wanted, pool); !wrong.empty()) {
-    return wrong;
-  }
+  const std::string wrong =
+      expression_difference(outcome, schedule, static_cast<Symbol>(data.stale), pool);
+  if (!wrong.empty()) return wrong;
   if (outcome.trace.link_bytes != symbolic_link_bytes(kernel, schedule)) {
     return "bytes: other than planned";
   }

@@ -37,6 +37,8 @@ void add_words(std::vector<SymbolicKernel>& all) {
       symbolic<Algorithm, Maximum, AccumulateElement, Word4>(Format::f32, model::kNoWire));
   all.push_back(
       symbolic<Algorithm, Average, AccumulateElement, Word8>(Format::bf16, model::kNoWire));
+  all.push_back(symbolic<Algorithm, PremultipliedSum, AccumulateElement, Word8>(Format::bf16,
+                                                                                model::kNoWire));
   all.push_back(symbolic<Algorithm, Sum, AccumulateF32, Casts>(Format::bf16, kFp8));
   all.push_back(symbolic<Algorithm, Average, AccumulateF32, Casts>(Format::bf16, kFp8));
 }
@@ -48,6 +50,17 @@ void add_blocks(std::vector<SymbolicKernel>& all) {
     all.push_back(symbolic<Algorithm, Sum, AccumulateF32, Blocks>(Format::bf16, blocks_of(length)));
   }
   all.push_back(symbolic<Algorithm, Average, AccumulateF32, Blocks>(Format::bf16, blocks_of(64)));
+}
+
+/// What an algorithm that only moves elements has.
+template <class Algorithm>
+void add_movements(std::vector<SymbolicKernel>& all) {
+  all.push_back(symbolic<Algorithm, Sum, AccumulateElement, Word4>(Format::f32, model::kNoWire));
+  all.push_back(symbolic<Algorithm, Sum, AccumulateElement, Word8>(Format::bf16, model::kNoWire));
+  all.push_back(symbolic<Algorithm, Sum, AccumulateF32, Casts>(Format::bf16, kFp8));
+  for (const int length : {16, 32, 256}) {
+    all.push_back(symbolic<Algorithm, Sum, AccumulateF32, Blocks>(Format::bf16, blocks_of(length)));
+  }
 }
 
 /// The kernels that the ring has no counterpart of.
@@ -71,6 +84,12 @@ std::vector<SymbolicKernel> faithful_kernels() {
   add_f32_accumulators<Flat>(all);
   add_f32_accumulators<FlatLl>(all);
   add_f32_accumulators<Tree>(all);
+  add_words<ReduceScatterFlat>(all);
+  add_blocks<ReduceScatterFlat>(all);
+  add_f32_accumulators<ReduceScatterFlat>(all);
+  add_movements<AllGatherFlat>(all);
+  add_movements<AllToAllFlat>(all);
+  add_movements<AllToAllVFlat>(all);
   return all;
 }
 
@@ -90,7 +109,7 @@ struct ReadsTwice : FaithfulPlan {
   template <class R, class Gpu>
   static void store(Gpu& gpu, const typename R::Arguments& a, const Tile& tile,
                     const typename R::Element::Value (&x)[R::Codec::kPerWord]) {
-    if (tile.first == 0) gpu.load(a.scratch[(a.rank + 1) % a.ranks]);
+    if (tile.first == 0) gpu.load(a.scratch((a.rank + 1) % a.ranks));
     FaithfulPlan::store<R>(gpu, a, tile, x);
   }
 };
@@ -168,7 +187,7 @@ TEST_CASE("each kernel computes the schedule's expressions, moves its bytes, mee
       }
     }
   }
-  REQUIRE(runs == (8 * 4 + 5 * 3 + 4 * 3) * 8 * 13);
+  REQUIRE(runs == (9 * 5 + 5 * 4 + 4 * 4 + 6 * 3) * 8 * 13);
 }
 
 TEST_CASE("every geometry, in place or not, is tied at the ragged counts", "[kernels]") {

@@ -43,6 +43,7 @@ std::vector<std::string> texts(const Schedule& schedule, int rank, int lane) {
 }
 
 constexpr Arithmetic kPlain{Format::f32, kNoWire, Op::sum, Accumulate::element};
+const std::vector<std::int64_t> kNine = {5, 4, 3, 2, 1, 0, 5, 4, 3};  // sent between 3 ranks
 constexpr Arithmetic kHalf{Format::bf16, kNoWire, Op::sum, Accumulate::element};
 constexpr Arithmetic kFp8{Format::bf16, cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32};
 
@@ -73,6 +74,15 @@ AnyShape any_shape() {
   shape.in_place = *rc::gen::arbitrary<bool>().as("in_place");
   shape.arithmetic = arithmetic;
   return {shape, wire_bytes};
+}
+
+/// The shape as all_to_all_v takes it: with any counts, out of place.
+Shape with_counts(Shape shape) {
+  shape.in_place = false;
+  const auto any_count = rc::gen::inRange<std::int64_t>(0, shape.count + 1);
+  const int pairs = shape.ranks * shape.ranks;
+  shape.send_counts = *rc::gen::container<std::vector<std::int64_t>>(pairs, any_count);
+  return shape;
 }
 
 /// Whether signals and waits between each two lanes are equally many.
@@ -153,9 +163,11 @@ TEST_CASE("builders are found by collective and name", "[model]") {
   for (const Builder& builder : builders()) {
     CAPTURE(std::string(builder.algorithm));  // found again only if no other has its name
     REQUIRE(find_builder(builder.collective, builder.algorithm) == &builder);
-    REQUIRE(builder.build({3, 5, 1, false, kPlain}).algorithm == builder.algorithm);
-    REQUIRE(find_builder(Collective::all_gather, builder.algorithm) == nullptr);
+    const Schedule schedule = builder.build({3, 5, 1, false, kPlain, kNine});
+    REQUIRE(schedule.algorithm == builder.algorithm);
+    REQUIRE(schedule.collective == builder.collective);
   }
+  REQUIRE(find_builder(Collective::all_gather, "ring") == nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "flat") != nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "flat_ll") != nullptr);
   REQUIRE(find_builder(Collective::all_reduce, "tree") != nullptr);
@@ -212,7 +224,8 @@ TEST_CASE("a schedule of flat_ll", "[model]") {
 
 TEST_CASE("what flat_ll does not allow is named", "[model]") {
   const auto with = [](const Wire& wire) {
-    return disallowed("flat_ll", {Format::bf16, wire, Op::sum, Accumulate::f32});
+    return disallowed(Collective::all_reduce, "flat_ll",
+                      {Format::bf16, wire, Op::sum, Accumulate::f32});
   };
   REQUIRE(!with(kNoWire));
   REQUIRE(!with(cast_wire(Format::e5m2)));
@@ -258,8 +271,10 @@ TEST_CASE("a schedule of tree", "[model]") {
 
 TEST_CASE("every built schedule", "[model]") {
   test::property("has the shape that was asked for, and pairs signals with waits", [] {
-    const Shape shape = any_shape().shape;
+    const Shape any = any_shape().shape, counted = with_counts(any);
     for (const Builder& builder : builders()) {
+      const bool has_counts = builder.collective == Collective::all_to_all_v;
+      const Shape& shape = has_counts ? counted : any;
       const Schedule schedule = builder.build(shape);
       RC_ASSERT(schedule.collective == builder.collective);
       RC_ASSERT(schedule.ranks == shape.ranks);
@@ -267,9 +282,14 @@ TEST_CASE("every built schedule", "[model]") {
       RC_ASSERT(schedule.in_place == shape.in_place);
       RC_ASSERT(std::ssize(schedule.lanes) == shape.ranks);
       for (const auto& lanes : schedule.lanes) RC_ASSERT(std::ssize(lanes) == shape.lanes);
-      for (const Buffer& buffer : schedule.buffers) {
-        if (buffer.role != Role::scratch) RC_ASSERT(buffer.elements == shape.count);
-      }
+      RC_ASSERT(schedule.send_counts == shape.send_counts);
+      const auto elements = [&](Role role) {
+        return schedule.buffers[buffer_with(schedule, role)].elements;
+      };
+      RC_ASSERT(elements(Role::input) ==
+                input_elements(builder.collective, shape.ranks, shape.count));
+      RC_ASSERT(elements(Role::output) ==
+                output_elements(builder.collective, shape.ranks, shape.count));
       RC_ASSERT(signals_pair_up(schedule));
     }
   });

@@ -187,7 +187,7 @@ BoundOutcome check_bounds(const BoundCase& c, const RankBuffers& inputs,
   const auto bounded = reference::error_bounds(schedule, inputs, terms);
   std::vector<float> values(c.count);
   reference::decode_array(a.element, outputs[0], values);
-  const auto errors = reference::ExactResults(a.element, a.op, inputs).errors(values);
+  const auto errors = reference::ExactResults(a, inputs).errors(values);
   const bool hides_infinities = !a.wire.is_none() && !a.wire.is_block() &&
                                 a.wire.overflow.infinity == model::Beyond::max_finite;
 

@@ -120,7 +120,7 @@ TEST_CASE("a wire that truncates is beyond the bound", "[reference]") {
     x = decode(Format::e4m3fn, code);
   }
   const auto bounds = error_bounds(c.schedule(), inputs)[0].bounds;
-  const auto errors = ExactResults(Format::f32, Op::sum, inputs).errors(values);
+  const auto errors = ExactResults({Format::f32}, inputs).errors(values);
   std::int64_t beyond = 0;
   for (std::int64_t i = 0; i < c.count; ++i) beyond += !(std::fabs(errors[i]) <= bounds[i]);
   CHECK(beyond > c.count / 4);
@@ -146,7 +146,7 @@ TEST_CASE("the bound of any order holds for orders that no schedule has", "[refe
           if (accumulate == Accumulate::element) round_array(element, to);
         }
         round_array(element, terms[0]);
-        const auto errors = ExactResults(element, Op::sum, inputs).errors(terms[0]);
+        const auto errors = ExactResults({element}, inputs).errors(terms[0]);
         std::int64_t beyond = 0;
         for (std::int64_t i = 0; i < c.count; ++i) {
           if (bounds[i] == INFINITY) continue;

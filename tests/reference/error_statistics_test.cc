@@ -149,12 +149,12 @@ TEST_CASE("exact results are those of the ranks' elements", "[reference]") {
   const RankBuffers inputs = {test::codes_of(Format::bf16, {256, 1, -0.0, INFINITY}),
                               test::codes_of(Format::bf16, {1, 0x1p-133, 0.0, 1}),
                               test::codes_of(Format::bf16, {1, 0x1p-133, 0.0, 1})};
-  const ExactResults sums(Format::bf16, Op::sum, inputs);
+  const ExactResults sums({Format::bf16}, inputs);
   CHECK(sums.size() == 4);
   CHECK(sums.rounded() == std::vector<double>{258, 1, 0, kInfinity});
   const std::vector<float> outputs = {256, 1, 0, INFINITY};
   CHECK(sums.errors(outputs) == std::vector<double>{-2, -0x1p-132, 0, 0});
-  const ExactResults means(Format::bf16, Op::avg, inputs);
+  const ExactResults means({Format::bf16, model::kNoWire, Op::avg}, inputs);
   CHECK(means.rounded()[0] == 86);
   CHECK(means.errors(outputs)[0] == 170);
 }

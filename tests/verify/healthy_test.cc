@@ -43,8 +43,9 @@ const model::Arithmetic kArithmetics[] = {
 
 void add_cases(std::span<const Shape> shapes, std::vector<Case>& cases) {
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     for (const model::Arithmetic& arithmetic : kArithmetics) {
-      if (model::disallowed(builder.algorithm, arithmetic)) continue;
+      if (model::disallowed(builder.collective, builder.algorithm, arithmetic)) continue;
       for (const Shape& shape : shapes) {
         Case c;
         c.algorithm = builder.algorithm;

@@ -61,6 +61,7 @@ std::vector<std::string> algorithms(const model::Wire& wire) {
                      wire.is_none() ? Accumulate::element : Accumulate::f32};
   std::vector<std::string> all;
   for (const model::Builder& builder : model::builders()) {
+    if (builder.collective != model::Collective::all_reduce) continue;
     if (has_kernel(std::string(builder.algorithm), a)) all.emplace_back(builder.algorithm);
   }
   return all;

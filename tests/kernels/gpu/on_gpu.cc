@@ -118,6 +118,7 @@ std::vector<model::Arithmetic> all_arithmetic() {
   std::vector<model::Arithmetic> all;
   for (const Format element : kElements) {
     for (const model::Op op : model::all_ops()) {
+      if (model::premultiplies(op)) continue;
       all.push_back({element, model::kNoWire, op, Accumulate::element});
       all.push_back({element, model::kNoWire, op, Accumulate::f32});
       if (!model::allows_wire(op)) continue;
@@ -148,7 +149,7 @@ Tally run_all(const Grid& grid) {
   int number = 0;
   for (const model::Arithmetic& arithmetic : all_arithmetic()) {
     for (const std::string_view algorithm : kAlgorithms) {
-      if (model::disallowed(algorithm, arithmetic)) continue;
+      if (model::disallowed(model::Collective::all_reduce, algorithm, arithmetic)) continue;
       if (tally.harmed > kHarmedLimit) return tally;
       run_kernel(gpu, grid, algorithm, arithmetic, number++, &tally);
     }

@@ -1,4 +1,4 @@
-// The all-reduce kernels for AMD's gfx942.
+// The kernels for AMD's gfx942.
 
 #include "kernels/amd/amd_gpu.h"
 #include "kernels/launch.cuh"

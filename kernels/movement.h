@@ -1,30 +1,36 @@
 #pragma once
 
-// What the all-reduce kernels share: their arguments, the division of work among blocks, and the
-// movement of tiles. A tile is what one word of the wire holds: Codec::kPerWord elements.
+// What the kernels share: their arguments, the division of work among blocks, and the movement of
+// tiles. A tile is what one word of the wire holds: Codec::kPerWord elements.
 
 #include "kernels/block_wire.h"
-#include "kernels/gpu.h"
+#include "kernels/launch.h"
 #include "kernels/low_latency.h"
 #include "kernels/operation.h"
 
 namespace tally::kernels {
 
-/// The arguments of one rank's launch. All ranks launch with the same count, ranks and geometry.
-/// Buffers named "own and peers'" are indexed by rank and mapped into this rank's GPU.
+/// A Launch as one of its ranks sees it. All ranks launch with the same count, ranks and geometry.
 template <class E, class Codec>
-struct AllReduceArguments {
-  const typename E::Storage* input;  // [count], element-aligned
-  typename E::Storage* output;       // [count], element-aligned, may be input
-  std::int64_t count;
-  std::int32_t rank, ranks;  // ranks in 1..kMaxRanks
+struct CollectiveArguments {
+  const typename E::Storage* input;  // element-aligned
+  typename E::Storage* output;       // element-aligned, in place where the collective allows it
+  std::int64_t count;                // the collective's own
+  std::int32_t rank, ranks;          // ranks in 1..kMaxRanks
+  float factor;
   typename Codec::Parameters codec;
-  // Own and peers', [ceil(count / kPerWord)], behind them the scales where the codec has any.
-  typename Codec::Packet* scratch[kMaxRanks];
-  std::uint32_t* flags[kMaxRanks];  // own and peers', [blocks][kMaxRanks]
-  std::uint32_t* epochs;            // own, [blocks]: barriers a block has passed
-  PacketScratch packets;            // what low latency algorithms have in place of these three
-  Stuck* stuck;                     // own
+  const Peers* peers;
+  const std::int64_t* send_counts;
+  std::int64_t* received_counts;
+  std::uint32_t* epochs;  // own, [blocks]: meetings that a block has passed
+  PacketScratch packets;
+  Stuck* stuck;  // own
+  std::uint32_t number;
+
+  /// The wire's words that `owner` has for its peers, and behind them the scales.
+  TALLY_DEVICE typename Codec::Packet* scratch(int owner) const {
+    return static_cast<typename Codec::Packet*>(peers->scratch[owner]);
+  }
 };
 
 /// Everything that a kernel is made of beside its movement: element, operation, accumulator, wire,
@@ -36,8 +42,32 @@ struct Recipe {
   using Accumulator = A;
   using Codec = C;
   using Plan = P;
-  using Arguments = AllReduceArguments<E, C>;
+  using Arguments = CollectiveArguments<E, C>;
 };
+
+/// What place `place` of a launch is given. The launch outlives it.
+template <class R>
+TALLY_DEVICE typename R::Arguments arguments(const Launch& launch, int place) {
+  using E = typename R::Element;
+  typename R::Arguments a{};
+  a.input = static_cast<const typename E::Storage*>(launch.calls[place].input);
+  a.output = static_cast<typename E::Storage*>(launch.calls[place].output);
+  a.count = launch.count;
+  a.rank = launch.first_rank + place;
+  a.ranks = launch.ranks;
+  a.factor = launch.factor;
+  a.codec = R::Codec::Parameters::of(launch.wire);
+  a.peers = &launch.peers;
+  a.send_counts = launch.calls[place].send_counts;
+  a.received_counts = launch.calls[place].received_counts;
+  a.epochs = launch.own.epochs + place * launch.own.max_blocks;
+  a.packets.words = launch.own.words_of_packets;
+  a.packets.epochs = launch.own.packet_epochs + place * launch.own.max_threads;
+  a.packets.threads = launch.own.max_threads;
+  a.stuck = launch.own.stuck + place;
+  a.number = launch.number;
+  return a;
+}
 
 /// The elements [begin, end).
 struct Span {
@@ -151,7 +181,15 @@ struct FaithfulPlan {
   template <class R, class Gpu>
   TALLY_DEVICE static auto load(Gpu& gpu, const typename R::Arguments& a,
                                 const typename R::Codec& codec, int rank, const Tile& tile) {
-    return codec.load(gpu, a.scratch[rank], tile);
+    return codec.load(gpu, a.scratch(rank), tile);
+  }
+  /// Where the block for `rank`, or of it, begins in a buffer of all ranks' blocks.
+  TALLY_DEVICE static std::int64_t block_begin(std::int64_t count, int rank) {
+    return count * rank;
+  }
+  /// Whether a count of all_to_all_v is within its bound.
+  TALLY_DEVICE static bool fits(std::int64_t count, std::int64_t bound) {
+    return count >= 0 && count <= bound;
   }
   /// Stores the results of one tile.
   template <class R, class Gpu>
@@ -183,6 +221,18 @@ TALLY_DEVICE Span my_part(Gpu& gpu, const typename R::Arguments& a, int owner) {
   return part<R>(a, owner, gpu.block(), gpu.blocks());
 }
 
+/// x = the `valid` elements of the own input at p, as contributions; zero behind them.
+template <class R, class Gpu>
+TALLY_DEVICE void load_input(Gpu& gpu, const typename R::Arguments& a,
+                             const typename R::Element::Storage* p, std::int64_t valid,
+                             typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+  load_tile<typename R::Element>(gpu, p, valid, x);
+  if constexpr (R::Operation::kPremultiplies) {
+    for (auto& value : x)
+      value = R::Operation::template contribution<Gpu, typename R::Element>(value, a);
+  }
+}
+
 /// Calls work(tile, held) with the own input, encoded, for the words of `span` that are this
 /// thread's.
 template <class R, class Gpu, class Work>
@@ -190,7 +240,7 @@ TALLY_DEVICE void for_my_input(Gpu& gpu, const typename R::Arguments& a,
                                const typename R::Codec& codec, Span span, Work work) {
   for_my_tiles(gpu, codec, R::Plan::staged(span), [&](const Tile& tile) {
     typename R::Element::Value x[R::Codec::kPerWord];
-    load_tile<typename R::Element>(gpu, a.input + tile.first, tile.valid, x);
+    load_input<R>(gpu, a, a.input + tile.first, tile.valid, x);
     work(tile, codec.encode(gpu, tile, x));
   });
 }
@@ -200,7 +250,7 @@ template <class R, class Gpu>
 TALLY_DEVICE void stage(Gpu& gpu, const typename R::Arguments& a, Span span) {
   const auto codec = codec_of<R>(a);
   for_my_input<R>(gpu, a, codec, span, [&](const Tile& tile, const auto& held) {
-    codec.store(gpu, a.scratch[a.rank], tile, held);
+    codec.store(gpu, a.scratch(a.rank), tile, held);
   });
 }
 

@@ -1,4 +1,4 @@
-// The all-reduce kernels for NVIDIA's sm_90.
+// The kernels for NVIDIA's sm_90.
 
 #include "kernels/launch.cuh"
 #include "kernels/nvidia/nvidia_gpu.h"

@@ -1,0 +1,323 @@
+#include "verify/nccl_subject.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "model/check.h"
+#include "verify/device_buffers.h"
+
+namespace tally::verify {
+namespace {
+
+namespace nccl = kernels::hardware::nccl;
+using kernels::hardware::GpuRuntime;
+using kernels::hardware::Graph;
+using kernels::hardware::Stream;
+using model::Collective;
+using model::Format;
+using model::Op;
+
+nccl::DataType data_type(Format format) {
+  switch (format) {
+    case Format::f32:
+      return nccl::kFloat32;
+    case Format::f16:
+      return nccl::kFloat16;
+    case Format::bf16:
+      return nccl::kBfloat16;
+    default:
+      TALLY_CHECK(false, "elements are f32, f16 or bf16");
+      return nccl::kFloat32;
+  }
+}
+
+nccl::RedOp reduction(Op op) {
+  switch (op) {
+    case Op::sum:
+      return nccl::kSum;
+    case Op::prod:
+      return nccl::kProd;
+    case Op::min:
+      return nccl::kMin;
+    case Op::max:
+      return nccl::kMax;
+    case Op::avg:
+      return nccl::kAvg;
+  }
+  TALLY_CHECK(false, "an operation that NCCL has");
+  return nccl::kSum;
+}
+
+double steady_seconds() {
+  using namespace std::chrono;
+  return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+/// The communicators of one number of ranks. Where `error` says why, there are none.
+class Communicators {
+ public:
+  Communicators(std::shared_ptr<const nccl::Api> library, int ranks)
+      : library_(std::move(library)), comms_(ranks, nullptr) {
+    std::vector<int> devices;
+    for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank);
+    check(f().CommInitAll(comms_.data(), ranks, devices.data()), "ncclCommInitAll", nullptr);
+    if (error_) comms_.clear();
+  }
+  ~Communicators() {
+    for (const nccl::Comm comm : comms_) f().CommDestroy(comm);
+  }
+  Communicators(const Communicators&) = delete;
+
+  /// The first error that the library returned.
+  const std::optional<std::string>& error() const { return error_; }
+
+  /// What the library says of itself while nothing else is heard of it; nothing if all is well.
+  std::string asynchronous_error(int rank) const {
+    nccl::Outcome outcome = nccl::kSuccess;
+    f().CommGetAsyncError(comms_[rank], &outcome);
+    if (outcome == nccl::kSuccess || outcome == nccl::kInProgress) return "";
+    return library_->describe(outcome, comms_[rank]);
+  }
+
+  /// Ends what was put into streams, and the communicators.
+  void abort() {
+    for (const nccl::Comm comm : comms_) f().CommAbort(comm);
+    comms_.clear();
+  }
+
+  /// One call of the case on all ranks.
+  void call(const Case& c, std::int64_t count, int number, GpuRuntime& runtime,
+            const std::vector<std::unique_ptr<DeviceBuffers>>& buffers,
+            const std::vector<Stream>& streams) {
+    check(f().GroupStart(), "ncclGroupStart", nullptr);
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      runtime.use(rank);
+      put(c, static_cast<std::size_t>(count), comms_[rank], buffers[rank]->input(number),
+          buffers[rank]->output(number), streams[rank]);
+    }
+    check(f().GroupEnd(), "ncclGroupEnd", comms_[0]);
+  }
+
+ private:
+  const nccl::Functions& f() const { return library_->functions(); }
+
+  void check(nccl::Outcome outcome, const char* function, nccl::Comm comm) {
+    if (outcome == nccl::kSuccess || outcome == nccl::kInProgress || error_) return;
+    error_ = std::string(function) + ": " + library_->describe(outcome, comm);
+  }
+
+  void put(const Case& c, std::size_t count, nccl::Comm comm, const void* input, void* output,
+           nccl::StreamHandle stream) {
+    const nccl::DataType type = data_type(c.arithmetic.element);
+    switch (c.collective) {
+      case Collective::all_reduce:
+        return check(
+            f().AllReduce(input, output, count, type, reduction(c.arithmetic.op), comm, stream),
+            "ncclAllReduce", comm);
+      case Collective::reduce_scatter:
+        return check(
+            f().ReduceScatter(input, output, count, type, reduction(c.arithmetic.op), comm, stream),
+            "ncclReduceScatter", comm);
+      case Collective::all_gather:
+        return check(f().AllGather(input, output, count, type, comm, stream), "ncclAllGather",
+                     comm);
+      case Collective::all_to_all:
+        if (f().optional.AlltoAll != nullptr) {
+          return check(f().optional.AlltoAll(input, output, count, type, comm, stream),
+                       "ncclAlltoAll", comm);
+        }
+        return exchange(c, count, type, comm, static_cast<const std::byte*>(input),
+                        static_cast<std::byte*>(output), stream);
+    }
+  }
+
+  /// all_to_all of libraries that have only sends and receives.
+  void exchange(const Case& c, std::size_t count, nccl::DataType type, nccl::Comm comm,
+                const std::byte* input, std::byte* output, nccl::StreamHandle stream) {
+    const std::size_t block = count * model::format(c.arithmetic.element).bytes();
+    for (int peer = 0; peer < c.ranks; ++peer) {
+      check(f().Send(input + peer * block, count, type, peer, comm, stream), "ncclSend", comm);
+      check(f().Recv(output + peer * block, count, type, peer, comm, stream), "ncclRecv", comm);
+    }
+  }
+
+  std::shared_ptr<const nccl::Api> library_;
+  std::vector<nccl::Comm> comms_;  // [rank]
+  std::optional<std::string> error_;
+};
+
+class NcclSubject : public Subject {
+ public:
+  NcclSubject(GpuRuntime& runtime, std::shared_ptr<const nccl::Api> library, NcclOptions options)
+      : runtime_(runtime), library_(std::move(library)), options_(std::move(options)) {
+    TALLY_CHECK(!runtime_.devices().empty(), "the library runs on GPUs");
+    if (!options_.now) options_.now = steady_seconds;
+    for (int device = 0; device < static_cast<int>(runtime_.devices().size()); ++device) {
+      runtime_.use(device);
+      streams_.push_back(runtime_.create_stream());
+      buffers_.push_back(std::make_unique<DeviceBuffers>(runtime_));
+    }
+  }
+
+  ~NcclSubject() override {
+    communicators_.clear();
+    for (std::size_t device = 0; device < streams_.size(); ++device) {
+      runtime_.use(static_cast<int>(device));
+      buffers_[device].reset();
+      runtime_.destroy(streams_[device]);
+    }
+  }
+
+  std::optional<std::string> cannot_run(const Case& c) const override {
+    if (c.algorithm != kLibrarysChoice) return "the library chooses its algorithm: auto";
+    if (!c.fault.empty()) return "faults are planted in our own kernels";
+    if (finds_races(c)) return "interleavings and memory models are the emulator's";
+    if (!c.arithmetic.wire.is_none()) return "the library has no wire: --wire none";
+    if (c.arithmetic.accumulate != model::Accumulate::element) {
+      return "the library chooses where it rounds: --accumulate element";
+    }
+    if (c.collective == Collective::all_to_all && c.placement == Placement::in_place) {
+      return "NCCL has no all_to_all in place";
+    }
+    const std::size_t gpus = streams_.size();
+    if (c.ranks > static_cast<int>(gpus)) {
+      return "NCCL takes one rank for each GPU: " + std::to_string(gpus) +
+             (gpus == 1 ? " GPU here" : " GPUs here");
+    }
+    return std::nullopt;
+  }
+
+  bool fixes_order() const override { return false; }
+
+  Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
+                  const Run&) const override {
+    const std::lock_guard lock(mutex_);
+    Observation seen = unwritten(c);
+    if (is_stuck_) {
+      seen.hang.push_back("an earlier call has not ended, and keeps the GPUs");
+      return seen;
+    }
+    auto& communicators = communicators_[c.ranks];
+    if (!communicators) communicators = std::make_unique<Communicators>(library_, c.ranks);
+    if (!communicators->error()) {
+      bool fits = true;
+      for_ranks(c, [&](int rank) { fits = buffers_[rank]->prepare(c, rank) && fits; });
+      if (fits) {
+        start(c, inputs, *communicators);
+        finish(c, inputs, *communicators, seen);
+      } else {
+        seen.broken.push_back("the buffers do not fit into a GPU's memory");
+      }
+    }
+    if (communicators->error()) seen.broken.push_back(*communicators->error());
+    if (communicators->error() || !seen.hang.empty()) communicators.reset();
+    return seen;
+  }
+
+ private:
+  /// What there is to see of outputs that nothing wrote.
+  static Observation unwritten(const Case& c) {
+    Observation seen;
+    const int bytes = model::format(c.arithmetic.element).bytes();
+    for (const std::int64_t count : c.counts) {
+      const std::int64_t elements = model::output_elements(c.collective, c.ranks, count);
+      seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(elements * bytes, kPoison));
+    }
+    return seen;
+  }
+
+  template <class Action>
+  void for_ranks(const Case& c, Action action) const {
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      runtime_.use(rank);
+      action(rank);
+    }
+  }
+
+  /// Puts all calls, or the replays of one, into the streams.
+  void start(const Case& c, const std::vector<reference::RankBuffers>& inputs,
+             Communicators& communicators) const {
+    for_ranks(c, [&](int rank) { buffers_[rank]->upload(inputs, streams_[rank]); });
+    const auto call = [&](std::size_t number, std::int64_t count) {
+      communicators.call(c, count, static_cast<int>(number), runtime_, buffers_, streams_);
+    };
+    if (!c.graph) {
+      for (std::size_t i = 0; i < c.counts.size(); ++i) call(i, c.counts[i]);
+      return;
+    }
+    for_ranks(c, [&](int rank) { runtime_.begin_capture(streams_[rank]); });
+    call(c.counts.size(), c.counts.at(0));
+    for_ranks(c, [&](int rank) { graphs_.push_back(runtime_.end_capture(streams_[rank])); });
+    for (int i = 0; i < static_cast<int>(c.counts.size()); ++i) {
+      for_ranks(c, [&](int rank) {
+        buffers_[rank]->copy_in(i, streams_[rank]);
+        runtime_.replay(graphs_[rank], streams_[rank]);
+        buffers_[rank]->copy_out(i, streams_[rank]);
+      });
+    }
+  }
+
+  /// Waits, and takes what is there. Where a call hangs or was refused, the communicators are
+  /// aborted, so that no rank waits for what another does not do.
+  void finish(const Case& c, const std::vector<reference::RankBuffers>& inputs,
+              Communicators& communicators, Observation& seen) const {
+    if (!communicators.error()) {
+      for (const int rank : wait(c, &communicators)) {
+        const std::string error = communicators.asynchronous_error(rank);
+        seen.hang.push_back("rank " + std::to_string(rank) + " has not ended" +
+                            (error.empty() ? " in time" : ": " + error));
+      }
+    }
+    if (communicators.error() || !seen.hang.empty()) communicators.abort();
+    is_stuck_ = !wait(c, nullptr).empty();
+    if (is_stuck_) return;
+    for_ranks(c, [&](int rank) {
+      buffers_[rank]->download(streams_[rank]);
+      runtime_.synchronize(streams_[rank]);
+      buffers_[rank]->collect(inputs, seen);
+      if (c.graph) runtime_.destroy(graphs_[rank]);
+    });
+    graphs_.clear();
+  }
+
+  /// The ranks that still have something to do when the time is over, or when one of
+  /// `communicators` has an error, after which they may never end.
+  std::vector<int> wait(const Case& c, const Communicators* communicators) const {
+    const double end = options_.now() + options_.timeout_seconds;
+    for (;;) {
+      std::vector<int> busy;
+      bool has_failed = false;
+      for_ranks(c, [&](int rank) {
+        if (runtime_.is_idle(streams_[rank])) return;
+        busy.push_back(rank);
+        if (communicators != nullptr && !communicators->asynchronous_error(rank).empty()) {
+          has_failed = true;
+        }
+      });
+      if (busy.empty() || has_failed || options_.now() >= end) return busy;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+
+  GpuRuntime& runtime_;
+  const std::shared_ptr<const nccl::Api> library_;
+  NcclOptions options_;
+  std::vector<Stream> streams_;                          // [device]
+  std::vector<std::unique_ptr<DeviceBuffers>> buffers_;  // [device]
+  mutable std::mutex mutex_;                             // of what follows, and of the GPUs
+  mutable std::map<int, std::unique_ptr<Communicators>> communicators_;  // by ranks
+  mutable std::vector<Graph> graphs_;                                    // [rank], of this run
+  mutable bool is_stuck_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> nccl_subject(GpuRuntime& runtime, std::shared_ptr<const nccl::Api> library,
+                                      NcclOptions options) {
+  return std::make_unique<NcclSubject>(runtime, std::move(library), std::move(options));
+}
+
+}  // namespace tally::verify
