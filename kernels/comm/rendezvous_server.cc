@@ -68,7 +68,12 @@ void RendezvousServer::serve() {
     }
     if (watched[1].revents & POLLIN) accept_all();
     deliver();
-    for (const auto& connection : connections_) write(*connection);
+    // Rank 0 last: what it is told may end this process.
+    for (const bool is_rank_0 : {false, true}) {
+      for (const auto& connection : connections_) {
+        if ((connection->rank == 0) == is_rank_0) write(*connection);
+      }
+    }
     std::erase_if(connections_, [](const auto& one) { return one->is_over && one->owed.empty(); });
     eventfd_t count = 0;
     if (eventfd_read(wake_.descriptor(), &count) == 0) end = now() + kFarewell;

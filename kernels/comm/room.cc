@@ -35,6 +35,27 @@ model::Error disagree_on_size(const std::string& name, int rank, int size, int o
           "one launcher starts all ranks, and gives them the same WORLD_SIZE"};
 }
 
+model::Error differing_calls(const std::string& name, const std::string& of_rank_0, int rank,
+                             const std::string& other) {
+  return {"communicator '" + name + "'",
+          "the calls differ: rank 0 has " + of_rank_0 + "; rank " + std::to_string(rank) + " has " +
+              other,
+          "every rank makes the same calls in the same order"};
+}
+
+std::optional<model::Error> beyond_bound(const std::string& name, const std::int64_t* received,
+                                         int ranks, std::int64_t bound) {
+  std::vector<int> to_blame;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (received[rank] < 0) to_blame.push_back(rank);
+  }
+  if (to_blame.empty()) return std::nullopt;
+  return model::Error{"communicator '" + name + "'",
+                      "all_to_all_v: " + text_of_ranks(to_blame) +
+                          " had counts that are not in 0.." + std::to_string(bound),
+                      "no rank's output was written"};
+}
+
 model::Error is_there_already(const std::string& name, int rank) {
   return {"communicator '" + name + "'", "rank " + std::to_string(rank) + " is there already",
           "every rank has a number of its own; two jobs need two ports"};

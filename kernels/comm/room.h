@@ -27,6 +27,11 @@ model::Error did_not_arrive(const std::string& name, const std::vector<int>& ran
                             Milliseconds timeout);
 model::Error has_left(const std::string& name, const std::vector<int>& ranks);
 model::Error disagree_on_size(const std::string& name, int rank, int size, int others);
+/// Calls that differ; where `received` counts hold -1, whose counts were beyond the bound.
+model::Error differing_calls(const std::string& name, const std::string& of_rank_0, int rank,
+                             const std::string& other);
+std::optional<model::Error> beyond_bound(const std::string& name, const std::int64_t* received,
+                                         int ranks, std::int64_t bound);
 model::Error is_there_already(const std::string& name, int rank);
 
 /// Rounds end in order, and a rank may contribute to several before it takes the first. A rank that
@@ -89,6 +94,7 @@ class Room {
     for (std::int64_t round = first_;; ++round) {
       if (is_complete(round)) continue;
       fail(did_not_arrive(name_, missing(round), at(round).timeout));
+      has_expired_ = true;
       return;
     }
   }
@@ -104,6 +110,8 @@ class Room {
     if (!failure_) failure_ = std::move(why);
   }
   const std::optional<model::Error>& failure() const { return failure_; }
+  /// Whether it failed because somebody was late.
+  bool has_expired() const { return has_expired_; }
 
  private:
   using Slots = std::vector<std::optional<Contribution>>;  // [rank]
@@ -152,6 +160,7 @@ class Room {
   std::vector<std::int64_t> given_, taken_;  // [rank]: how many rounds
   std::vector<bool> left_;                   // [rank]
   std::optional<model::Error> failure_;
+  bool has_expired_ = false;
 };
 
 }  // namespace tally::comm

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <functional>
 #include <thread>
 
 #include "kernels/comm/rendezvous_server.h"
+#include "tests/kernels/comm/rank_threads.h"
 #include "tests/support/catch.h"
 
 namespace tally::comm {
@@ -26,17 +26,6 @@ int free_port() { return port_of(*listen_at("127.0.0.1", 0)); }
 
 Joining joining(int rank, int size, int port, Milliseconds timeout = Milliseconds(20'000)) {
   return {"test", {rank, size, rank, "127.0.0.1", port}, timeout};
-}
-
-/// What each rank's thread says.
-std::vector<std::string> on_threads(int size, const std::function<std::string(int)>& of_rank) {
-  std::vector<std::string> said(size);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] { said[rank] = of_rank(rank); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return said;
 }
 
 Bytes bytes_of(int rank, int round) {
@@ -59,12 +48,6 @@ std::string rounds(Rendezvous& rendezvous, const Joining& how, int count) {
 std::string join_and_exchange(Join join, const Joining& how, int count) {
   const auto rendezvous = join(how);
   return rendezvous ? rounds(**rendezvous, how, count) : rendezvous.error().what;
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace
