@@ -11,6 +11,10 @@
 #include "kernels/comm/room.h"
 #include "kernels/comm/world.h"
 
+namespace tally::kernels::hardware {
+struct StreamTag;
+}
+
 namespace tally::comm {
 
 struct Device {
@@ -50,6 +54,10 @@ struct Options {
   /// which differ are an error at once and not a wait for a peer until the timeout. It costs a
   /// round over TCP for each call. The emulator always compares.
   bool check_calls = false;
+
+  /// On GPUs: the stream (hipStream_t, cudaStream_t) of the calls. Where it is null the
+  /// communicator has one of its own, and what writes the tensors has ended before a call.
+  kernels::hardware::StreamTag* stream = nullptr;
 
   /// emulator: memory (strong, gfx942), seed, blocks, threads, wave. gpu: blocks, threads.
   std::map<std::string, std::string> hints;

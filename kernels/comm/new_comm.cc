@@ -47,7 +47,13 @@ class Plan {
     gpu.timeout = emulator.timeout = options.timeout;
     gpu.device = device.index;
     gpu.check_calls = options.check_calls;
+    gpu.stream = options.stream;
     read_hints(options.hints);
+    gpu.max_blocks = gpu.blocks;
+    for (const AlgorithmRow& row : options.algorithms) {
+      gpu.max_blocks = std::max(gpu.max_blocks, row.blocks);
+    }
+    if (on_gpu_) complain(gpu_unavailable(device.index));
     settings = {"backend=" + backend, "device=" + std::string(on_gpu_ ? "gpu" : "virtual_gpu"),
                 "max_message_bytes=" + std::to_string(capacity_.message_bytes),
                 "check_calls=" + std::to_string(options.check_calls)};
@@ -71,6 +77,10 @@ class Plan {
     if (!error_) error_ = model::Error{std::move(where), std::move(what), std::move(hint)};
   }
 
+  void complain(const std::optional<model::Error>& error) {
+    if (!error_) error_ = error;
+  }
+
   void read_backend(const std::string& backend) {
     if (!is_known(backend)) {
       complain("backend", "unknown backend '" + backend + "'",
@@ -88,10 +98,7 @@ class Plan {
       return;
     }
     auto switches = model::rcclx::read_switches(options.lookup);
-    if (!switches) {
-      complain(switches.error().where, switches.error().what, switches.error().hint);
-      return;
-    }
+    if (!switches) return complain(switches.error());
     switches->arch = options.arch;
     switches->flavour = options.flavour;
     chooser = choose_as_rcclx(*switches);
@@ -152,6 +159,12 @@ model::Result<std::shared_ptr<Communicator>> new_comm(const std::string& backend
   World world;
   if (options.world) {
     world = *options.world;
+    if (world.size < 1 || world.rank < 0 || world.rank >= world.size) {
+      return model::Error{
+          "Options::world",
+          "rank " + std::to_string(world.rank) + " of " + std::to_string(world.size),
+          "ranks are numbered from 0"};
+    }
   } else {
     const auto found = world_from_environment(options.lookup);
     if (!found) return found.error();

@@ -5,10 +5,7 @@
 
 #include <atomic>
 
-#include "kernels/comm/communicator.h"
-#include "model/builders.h"
-#include "reference/inputs.h"
-#include "reference/run.h"
+#include "tests/kernels/comm/comm_ranks.h"
 #include "tests/kernels/comm/rank_threads.h"
 #include "tests/support/catch.h"
 #include "tests/support/property.h"
@@ -19,85 +16,10 @@ namespace {
 using model::Collective, model::Format;
 using reference::RankBuffers;
 
-constexpr int kBlocks = 2;  // of the emulator's launches
-constexpr Device kVirtual{Device::Kind::virtual_gpu, 0};
-
-/// What a communicator is asked in a test.
-struct Case {
-  Request request;
-  int ranks = 1;
-  Options options;
-  std::string backend = "emulator";
-};
-
-model::Result<std::shared_ptr<Communicator>> join(const Case& c, int rank) {
-  Options options = c.options;
-  options.world = World{rank, c.ranks, rank, "", 0};
-  if (!options.hints.contains("blocks")) options.hints["blocks"] = std::to_string(kBlocks);
-  options.hints.emplace("threads", "64");
-  return new_comm(c.backend, kVirtual, "test", options);
-}
-
 Case sums(int ranks, Milliseconds timeout = Milliseconds(20'000)) {
   Case c{{Collective::all_reduce, 300}, ranks, {}};
   c.options.timeout = timeout;
   return c;
-}
-
-RankBuffers inputs_of(const Case& c) {
-  RankBuffers inputs;
-  const auto normal = *reference::open_input("normal");
-  for (int rank = 0; rank < c.ranks; ++rank) {
-    const std::int64_t count =
-        model::input_elements(c.request.collective, c.ranks, c.request.count);
-    inputs.push_back(reference::draw(normal, c.request.dtype, {7, 0, rank, count}));
-  }
-  return inputs;
-}
-
-/// Issues the case's call; the output is the tensor that it leaves.
-Communicator::Issued issue(Communicator& comm, const Case& c, std::vector<std::byte>& in,
-                           std::vector<std::byte>& out, bool async_op = false) {
-  const Request& r = c.request;
-  Tensor input{in.data(), static_cast<std::int64_t>(in.size()) / r.dtype.bytes(), r.dtype};
-  out.resize(static_cast<std::size_t>(r.dtype.bytes() *
-                                      model::output_elements(r.collective, c.ranks, r.count)));
-  Tensor output{out.data(), static_cast<std::int64_t>(out.size()) / r.dtype.bytes(), r.dtype};
-  const ReduceOp op{r.op, r.factor};
-  switch (r.collective) {
-    case Collective::all_reduce:
-      out = in;
-      return comm.all_reduce(output = {out.data(), input.count, r.dtype}, op, async_op);
-    case Collective::reduce_scatter:
-      return comm.reduce_scatter_single(output, input, op, async_op);
-    case Collective::all_gather:
-      return comm.all_gather_single(output, input, async_op);
-    default:
-      return comm.all_to_all_single(output, input, async_op);
-  }
-}
-
-/// The outputs of every rank, from one call; nothing where something went wrong.
-RankBuffers outputs_of(const Case& c, const RankBuffers& inputs) {
-  RankBuffers outputs(c.ranks);
-  const auto said = on_threads(c.ranks, [&](int rank) -> std::string {
-    const auto comm = join(c, rank);
-    if (!comm) return comm.error().what;
-    std::vector<std::byte> input = inputs[rank];
-    const auto work = issue(**comm, c, input, outputs[rank]);
-    return work && (*work)->is_completed() ? "" : "an error";
-  });
-  return said == std::vector<std::string>(c.ranks) ? outputs : RankBuffers();
-}
-
-RankBuffers expected(const Case& c, std::string_view algorithm, const model::Arithmetic& arithmetic,
-                     const RankBuffers& inputs) {
-  model::Shape shape;
-  shape.ranks = c.ranks;
-  shape.count = c.request.count;
-  shape.lanes = kBlocks;
-  shape.arithmetic = arithmetic;
-  return reference::run(model::find_builder(c.request.collective, algorithm)->build(shape), inputs);
 }
 
 /// What one rank is told by a first sum, and by a second.
@@ -150,7 +72,7 @@ TEST_CASE("types that only move are moved", "[kernels]") {
   for (const model::Moved type : {model::Moved::int8, model::Moved::int64, model::Moved::f64}) {
     Case c{{Collective::all_gather, 130, type}, 3, {}};
     const RankBuffers inputs = inputs_of(c);
-    REQUIRE(outputs_of(c, inputs) == expected(c, "flat", {type}, inputs));
+    REQUIRE((outputs_of(c, inputs) == expected(c, "flat", {type}, inputs)));
   }
 }
 
@@ -177,8 +99,8 @@ TEST_CASE("a message beyond the staging is cut into pieces, each a call by itsel
       wanted[rank].insert(wanted[rank].end(), done[rank].begin(), done[rank].end());
     }
   }
-  REQUIRE(outputs == wanted);
-  REQUIRE(outputs != expected(c, "ring", arithmetic, inputs));  // the chunks are others
+  REQUIRE((outputs == wanted));
+  REQUIRE((outputs != expected(c, "ring", arithmetic, inputs)));  // the chunks are others
 
   const auto said = on_threads(2, [&](int rank) -> std::string {
     Case gather{{Collective::all_gather, 400}, 2, {}};
