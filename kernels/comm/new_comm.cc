@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "kernels/comm/agreement.h"
-#include "kernels/comm/communicator.h"
+#include "kernels/comm/comm.h"
 #include "kernels/comm/emulator_backend.h"
 #include "kernels/comm/gpu_backend.h"
 #include "model/suggestion.h"

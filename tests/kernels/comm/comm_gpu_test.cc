@@ -3,7 +3,7 @@
 // Method: threads, each with a runtime whose device is host memory, meet over TCP as processes do;
 // what would be launched is looked at, and waits that gave up are written where kernels write them.
 
-#include "kernels/comm/communicator.h"
+#include "kernels/comm/comm.h"
 #include "kernels/comm/tcp_socket.h"
 #include "tests/kernels/comm/rank_threads.h"
 #include "tests/kernels/hardware/host_gpu_runtime.h"

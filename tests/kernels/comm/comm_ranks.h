@@ -2,7 +2,7 @@
 
 // Communicators whose ranks are threads of a test, and what the reference has for their calls.
 
-#include "kernels/comm/communicator.h"
+#include "kernels/comm/comm.h"
 #include "reference/run.h"
 
 namespace tally::comm {

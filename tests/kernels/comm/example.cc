@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "kernels/comm/communicator.h"
+#include "kernels/comm/comm.h"
 
 using namespace tally::comm;
 

@@ -9,7 +9,7 @@
 // timeout; after that every call fails with "the communicator is broken" and the same reason.
 
 #include "kernels/comm/backend.h"
-#include "kernels/comm/communicator_options.h"
+#include "kernels/comm/comm_options.h"
 
 namespace tally::comm {
 

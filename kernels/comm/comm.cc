@@ -1,4 +1,4 @@
-#include "kernels/comm/communicator.h"
+#include "kernels/comm/comm.h"
 
 #include <algorithm>
 #include <functional>
