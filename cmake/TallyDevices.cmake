@@ -153,7 +153,8 @@ function(tally_choose_gpu)
     endif()
   endif()
   if(NOT TARGET tally_gpu_${chosen})
-    message(FATAL_ERROR "TALLY_GPU=${chosen}, which is auto, none, sm_90 or gfx942, cannot be built. "
+    message(FATAL_ERROR
+      "TALLY_GPU=${chosen}, which is auto, none, sm_90 or gfx942, cannot be built. "
       "${TALLY_NO_SM_90} ${TALLY_NO_GFX942}")
   endif()
   message(STATUS "tally's GPU: ${chosen}")
