@@ -83,7 +83,8 @@ if(TALLY_HIP_BITCODE AND NOT is_rocm)
 endif()
 
 # tally_device_object(object assembly DEVICE gfx942|sm_90 SOURCE file): compiles one source. Names
-# the object and, as the same compilation has it, the assembly; both empty where tools are absent.
+# the object and, for tests, the assembly that the same compilation had; empty where tools are
+# absent.
 function(tally_device_object object_variable assembly_variable)
   cmake_parse_arguments(arg "" "DEVICE;SOURCE" "" ${ARGN})
   set(${object_variable} "" PARENT_SCOPE)
@@ -96,23 +97,28 @@ function(tally_device_object object_variable assembly_variable)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${stem}.${arg_DEVICE})
   file(MAKE_DIRECTORY ${folder})
   set(object ${folder}/${stem}.o)
-  if(arg_DEVICE STREQUAL gfx942)
-    set(compile ${TALLY_HIP_CLANG} -save-temps=obj)
-    set(assembly ${folder}/${stem}-hip-amdgcn-amd-amdhsa-gfx942.s)
-  else()
-    set(compile ${TALLY_NVCC} --keep --keep-dir ${folder})
-    set(assembly ${folder}/${stem}.ptx)
+  set(gfx942_compiler ${TALLY_HIP_CLANG})
+  set(gfx942_keep -save-temps=obj)
+  set(gfx942_assembly ${folder}/${stem}-hip-amdgcn-amd-amdhsa-gfx942.s)
+  set(sm_90_compiler ${TALLY_NVCC})
+  set(sm_90_keep --keep --keep-dir ${folder})
+  set(sm_90_assembly ${folder}/${stem}.ptx)
+  set(keep "")
+  if(BUILD_TESTING)
+    set(keep ${${arg_DEVICE}_keep})
+    set(byproducts BYPRODUCTS ${${arg_DEVICE}_assembly})
+    set(${assembly_variable} ${${arg_DEVICE}_assembly} PARENT_SCOPE)
   endif()
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE})
-  add_custom_command(OUTPUT ${object} BYPRODUCTS ${assembly} DEPENDS ${source} DEPFILE ${object}.d
-    COMMAND ${compile} ${TALLY_${device}_FLAGS} -MD -MF ${object}.d -c ${source} -o ${object}
+  add_custom_command(OUTPUT ${object} ${byproducts} DEPENDS ${source} DEPFILE ${object}.d
+    COMMAND ${${arg_DEVICE}_compiler} ${keep} ${TALLY_${device}_FLAGS} -MD -MF ${object}.d
+      -c ${source} -o ${object}
     COMMENT "Compiling ${arg_SOURCE} for ${arg_DEVICE}" VERBATIM)
   set(${object_variable} ${object} PARENT_SCOPE)
-  set(${assembly_variable} ${assembly} PARENT_SCOPE)
 endfunction()
 
 # tally_gpu_library(device SOURCES ... LIBRARIES ...): the library tally_gpu_<device>, of kernels
-# and their runtime. Its property TALLY_ASSEMBLY names what the first source became.
+# and their runtime. Its property TALLY_ASSEMBLY lists what they became, for tests.
 function(tally_gpu_library device)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   set(objects "")
@@ -127,9 +133,8 @@ function(tally_gpu_library device)
   endif()
   add_library(tally_gpu_${device} STATIC EXCLUDE_FROM_ALL ${objects})
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  list(GET listings 0 listing)
   set_target_properties(tally_gpu_${device} PROPERTIES LINKER_LANGUAGE CXX
-    TALLY_ASSEMBLY ${listing})
+    TALLY_ASSEMBLY "${listings}")
   target_link_libraries(tally_gpu_${device} PUBLIC tally_model ${arg_LIBRARIES})
 endfunction()
 
@@ -148,7 +153,9 @@ function(tally_choose_gpu)
     endif()
   endif()
   if(NOT TARGET tally_gpu_${chosen})
-    message(FATAL_ERROR "TALLY_GPU=${chosen}: ${TALLY_NO_GFX942} ${TALLY_NO_SM_90}")
+    message(FATAL_ERROR
+      "TALLY_GPU=${chosen}, which is auto, none, sm_90 or gfx942, cannot be built. "
+      "${TALLY_NO_SM_90} ${TALLY_NO_GFX942}")
   endif()
   message(STATUS "tally's GPU: ${chosen}")
   add_library(tally_gpu INTERFACE)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "model/check.h"
+#include "verify/send_counts.h"
 
 namespace tally::verify {
 namespace {
@@ -20,9 +22,10 @@ class Arena {
  public:
   explicit Arena(BufferLayout& layout) : layout_(layout) {}
 
-  Zone add(std::size_t bytes, std::size_t shift) {
+  Zone add(std::size_t bytes, std::size_t shift, std::string name) {
     const std::size_t begin = aligned(end_ + kGuardBytes) + shift;
     layout_.guards.push_back({end_, begin});
+    layout_.buffers.push_back(std::move(name));
     end_ = begin + bytes;
     return {begin, end_};
   }
@@ -36,31 +39,50 @@ class Arena {
   std::size_t end_ = 0;
 };
 
+/// The call whose sizes, and at first whose contents, the buffers of number `i` have.
+int call_of(const Case& c, int i) { return i < std::ssize(c.counts) ? i : 0; }
+
+void add_call(const Case& c, int rank, int i, Arena& arena, BufferLayout& layout) {
+  const int call = call_of(c, i);
+  const auto name = [&](const char* buffer) {
+    return std::string(buffer) + " of rank " + std::to_string(rank) +
+           (i == call ? " in call " + std::to_string(call) : " in the graph");
+  };
+  const std::size_t element = c.arithmetic.element.bytes();
+  const std::size_t shift = c.placement == Placement::misaligned ? element : 0;
+  const std::size_t input = element * c.input_elements(call);
+  const std::size_t output = element * c.output_elements(call);
+  BufferLayout::Call& zones = layout.calls.emplace_back();
+  if (c.placement != Placement::in_place) {
+    zones.input = arena.add(input, shift, name("input"));
+    zones.output = arena.add(output, shift, name("output"));
+  } else {
+    const Zone larger = arena.add(std::max(input, output), shift, name("buffer"));
+    const std::size_t begin =
+        larger.begin + element * model::in_place_offset(c.collective, rank, c.counts[call]);
+    const Zone smaller{begin, begin + std::min(input, output)};
+    zones.input = input < output ? smaller : larger;
+    zones.output = input < output ? larger : smaller;
+  }
+  if (c.collective != model::Collective::all_to_all_v) return;
+  zones.sent = arena.add(c.ranks * sizeof(std::int64_t), 0, name("send counts"));
+  zones.received = arena.add(c.ranks * sizeof(std::int64_t), 0, name("received counts"));
+}
+
+/// What the rank's send counts are, as they lie in memory.
+std::vector<std::byte> sent_bytes(const Case& c, int rank, int call) {
+  const std::vector<std::int64_t> all = verify::send_counts(c, call);
+  const auto row = std::as_bytes(std::span(all).subspan(rank * c.ranks, c.ranks));
+  return {row.begin(), row.end()};
+}
+
 }  // namespace
 
 BufferLayout lay_out_buffers(const Case& c, int rank) {
-  const std::size_t element = c.arithmetic.element.bytes();
-  const std::size_t shift = c.placement == Placement::misaligned ? element : 0;
-  std::vector<std::int64_t> counts = c.counts;
-  if (c.graph) counts.push_back(counts.at(0));
   BufferLayout layout;
   Arena arena(layout);
-  for (const std::int64_t count : counts) {
-    const std::size_t input = element * model::input_elements(c.collective, c.ranks, count);
-    const std::size_t output = element * model::output_elements(c.collective, c.ranks, count);
-    BufferLayout::Call& call = layout.calls.emplace_back();
-    if (c.placement != Placement::in_place) {
-      call.input = arena.add(input, shift);
-      call.output = arena.add(output, shift);
-      continue;
-    }
-    const Zone larger = arena.add(std::max(input, output), shift);
-    const std::size_t begin =
-        larger.begin + element * model::in_place_offset(c.collective, rank, count);
-    const Zone smaller{begin, begin + std::min(input, output)};
-    call =
-        input < output ? BufferLayout::Call{smaller, larger} : BufferLayout::Call{larger, smaller};
-  }
+  const int calls = static_cast<int>(c.counts.size()) + (c.graph ? 1 : 0);
+  for (int i = 0; i < calls; ++i) add_call(c, rank, i, arena, layout);
   arena.finish();
   return layout;
 }
@@ -75,10 +97,9 @@ void DeviceBuffers::release() {
 }
 
 bool DeviceBuffers::prepare(const Case& c, int rank) {
-  layout_ = lay_out_buffers(c, rank);
-  is_in_place_ = c.placement == Placement::in_place;
-  is_graph_ = c.graph;
+  case_ = c;
   rank_ = rank;
+  layout_ = lay_out_buffers(c, rank);
   if (layout_.bytes <= capacity_) return true;
   release();
   arena_ = static_cast<std::byte*>(runtime_.allocate(layout_.bytes));
@@ -91,35 +112,51 @@ bool DeviceBuffers::prepare(const Case& c, int rank) {
   return true;
 }
 
+const std::int64_t* DeviceBuffers::send_counts(int call) const {
+  const Zone& zone = layout_.calls[call].sent;
+  return zone.bytes() == 0 ? nullptr : reinterpret_cast<const std::int64_t*>(arena_ + zone.begin);
+}
+
+std::int64_t* DeviceBuffers::received_counts(int call) const {
+  const Zone& zone = layout_.calls[call].received;
+  return zone.bytes() == 0 ? nullptr : reinterpret_cast<std::int64_t*>(arena_ + zone.begin);
+}
+
 void DeviceBuffers::upload(const std::vector<reference::RankBuffers>& inputs, Stream stream) {
-  for (const Zone& guard : layout_.guards) {
-    std::memset(image_ + guard.begin, std::to_integer<int>(kGuard), guard.bytes());
-  }
-  for (std::size_t i = 0; i < layout_.calls.size(); ++i) {
-    const BufferLayout::Call& call = layout_.calls[i];
-    std::memset(image_ + call.output.begin, std::to_integer<int>(kPoison), call.output.bytes());
-    const auto& input = inputs[i % inputs.size()][rank_];
-    TALLY_CHECK(input.size() == call.input.bytes(), "an input has another size");
-    std::copy(input.begin(), input.end(), image_ + call.input.begin);
+  const auto fill = [&](const Zone& zone, std::byte value) {
+    std::memset(image(zone), std::to_integer<int>(value), zone.bytes());
+  };
+  for (const Zone& guard : layout_.guards) fill(guard, kGuard);
+  for (int i = 0; i < std::ssize(layout_.calls); ++i) {
+    const BufferLayout::Call& zones = layout_.calls[i];
+    const auto& input = inputs[call_of(case_, i)][rank_];
+    TALLY_CHECK(input.size() == zones.input.bytes(), "an input has another size");
+    fill(zones.output, kPoison);
+    std::copy(input.begin(), input.end(), image(zones.input));
+    if (zones.sent.bytes() == 0) continue;
+    const auto sent = sent_bytes(case_, rank_, call_of(case_, i));
+    std::copy(sent.begin(), sent.end(), image(zones.sent));
+    fill(zones.received, kPoison);
   }
   runtime_.copy(arena_, image_, layout_.bytes, stream);
 }
 
-void DeviceBuffers::copy_captured(Zone captured, Zone of_call, bool is_in, Stream stream) {
-  if (captured.bytes() == 0) return;
-  std::byte *to = arena_ + captured.begin, *from = arena_ + of_call.begin;
-  if (!is_in) std::swap(to, from);
-  runtime_.copy(to, from, captured.bytes(), stream);
+void DeviceBuffers::copy(const Zone& to, const Zone& from, Stream stream) {
+  if (to.bytes() > 0) runtime_.copy(arena_ + to.begin, arena_ + from.begin, to.bytes(), stream);
 }
 
 void DeviceBuffers::copy_in(int call, Stream stream) {
-  const BufferLayout::Call &mine = layout_.calls[captured()], &other = layout_.calls[call];
-  copy_captured(mine.output, other.output, true, stream);
-  copy_captured(mine.input, other.input, true, stream);
+  const BufferLayout::Call &to = layout_.calls[captured()], &from = layout_.calls[call];
+  copy(to.output, from.output, stream);
+  copy(to.input, from.input, stream);
+  copy(to.sent, from.sent, stream);
+  copy(to.received, from.received, stream);
 }
 
 void DeviceBuffers::copy_out(int call, Stream stream) {
-  copy_captured(layout_.calls[captured()].output, layout_.calls[call].output, false, stream);
+  const BufferLayout::Call &to = layout_.calls[call], &from = layout_.calls[captured()];
+  copy(to.output, from.output, stream);
+  copy(to.received, from.received, stream);
 }
 
 void DeviceBuffers::download(Stream stream) {
@@ -128,36 +165,43 @@ void DeviceBuffers::download(Stream stream) {
 
 void DeviceBuffers::collect(const std::vector<reference::RankBuffers>& inputs,
                             Observation& seen) const {
-  const auto whose = [&](std::size_t i, const char* buffer) {
-    const bool is_captured = is_graph_ && static_cast<int>(i) == captured();
-    return std::string(buffer) + " of rank " + std::to_string(rank_) +
-           (is_captured ? " in the graph" : " in call " + std::to_string(i));
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Zone& output = layout_.calls[i].output;
-    seen.outputs[i][rank_].assign(image_ + output.begin, image_ + output.end);
-  }
-  for (std::size_t i = 0; i < layout_.calls.size(); ++i) {
-    const Zone& input = layout_.calls[i].input;
-    const auto& given =
-        inputs[std::min(i, inputs.size() - 1)][rank_];  // a graph: the last replay's
-    if (!is_in_place_ && !std::equal(given.begin(), given.end(), image_ + input.begin)) {
-      seen.broken.push_back("the " + whose(i, "input") + " was modified");
+  const int calls = static_cast<int>(inputs.size());
+  for (int i = 0; i < std::ssize(layout_.calls); ++i) {
+    const int call = std::min(i, calls - 1);  // a graph holds what the last replay found
+    const BufferLayout::Call& zones = layout_.calls[i];
+    const auto is_changed = [&](const Zone& zone, const std::vector<std::byte>& given) {
+      return !std::equal(given.begin(), given.end(), image(zone));
+    };
+    const std::string where = " of rank " + std::to_string(rank_) +
+                              (i == call ? " in call " + std::to_string(call) : " in the graph");
+    if (case_.placement != Placement::in_place && is_changed(zones.input, inputs[call][rank_])) {
+      seen.broken.push_back("the input" + where + " was modified");
     }
+    if (i == call) {
+      seen.outputs[i][rank_].assign(image(zones.output), image_ + zones.output.end);
+    }
+    if (zones.sent.bytes() == 0) continue;
+    if (is_changed(zones.sent, sent_bytes(case_, rank_, call))) {
+      seen.broken.push_back("the send counts" + where + " were modified");
+    }
+    std::vector<std::int64_t> received(case_.ranks);
+    std::memcpy(received.data(), image(zones.received), zones.received.bytes());
+    check_received_counts(case_, call, rank_, received, seen);
   }
-  // Guard g lies behind buffer g - 1 and before buffer g.
-  const std::size_t each = is_in_place_ ? 1 : 2, last = layout_.guards.size() - 1;
+  collect_guards(seen);
+}
+
+void DeviceBuffers::collect_guards(Observation& seen) const {
+  const std::size_t last = layout_.guards.size() - 1;
   for (std::size_t g = 0; g <= last; ++g) {
-    const auto* first = image_ + layout_.guards[g].begin;
+    const auto* first = image(layout_.guards[g]);
     const auto* end = image_ + layout_.guards[g].end;
     const auto* written = std::find_if(first, end, [](std::byte b) { return b != kGuard; });
     if (written == end) continue;
     const bool is_behind = g == last || (g > 0 && 2 * (written - first) < end - first);
-    const std::size_t buffer = is_behind ? g - 1 : g;
-    const char* name = is_in_place_ ? "buffer" : buffer % 2 == 0 ? "input" : "output";
     const auto distance = is_behind ? written - first : end - written;
     seen.broken.push_back(std::string("the guard zone ") + (is_behind ? "behind" : "before") +
-                          " the " + whose(buffer / each, name) + " was written, " +
+                          " the " + layout_.buffers[is_behind ? g - 1 : g] + " was written, " +
                           std::to_string(distance) + " bytes from it");
   }
 }

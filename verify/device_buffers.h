@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/hardware/gpu_runtime.h"
@@ -26,10 +27,12 @@ struct Zone {
 /// Between any two of them, before the first and behind the last lie at least kGuardBytes of guard.
 struct BufferLayout {
   struct Call {
-    Zone input, output;  // in place one lies inside the other, or they are the same
+    Zone input, output;   // in place one lies inside the other, or they are the same
+    Zone sent, received;  // counts of all_to_all_v; of another collective empty
   };
-  std::vector<Call> calls;  // of a graph, what it was captured on comes last
-  std::vector<Zone> guards;
+  std::vector<Call> calls;           // of a graph, what it was captured on comes last
+  std::vector<std::string> buffers;  // by name: "input of rank 1 in call 0"
+  std::vector<Zone> guards;          // number g lies before buffer g; the last behind the last
   std::size_t bytes = 0;
 };
 BufferLayout lay_out_buffers(const Case& c, int rank);
@@ -49,6 +52,9 @@ class DeviceBuffers {
 
   void* input(int call) const { return arena_ + layout_.calls[call].input.begin; }
   void* output(int call) const { return arena_ + layout_.calls[call].output.begin; }
+  /// Null but for all_to_all_v.
+  const std::int64_t* send_counts(int call) const;
+  std::int64_t* received_counts(int call) const;
   /// The number of the call that a graph is captured as: behind those of the case.
   int captured() const { return static_cast<int>(layout_.calls.size()) - 1; }
   /// Before a replay and after it: what call `call` finds into the captured buffers, and what it
@@ -63,11 +69,13 @@ class DeviceBuffers {
 
  private:
   void release();
-  void copy_captured(Zone captured, Zone of_call, bool is_in, kernels::hardware::Stream stream);
+  std::byte* image(const Zone& zone) const { return image_ + zone.begin; }
+  void copy(const Zone& to, const Zone& from, kernels::hardware::Stream stream);
+  void collect_guards(Observation& seen) const;
 
   kernels::hardware::GpuRuntime& runtime_;
+  Case case_;
   BufferLayout layout_;
-  bool is_in_place_ = false, is_graph_ = false;
   int rank_ = 0;
   std::byte *arena_ = nullptr, *image_ = nullptr;  // image: of the arena, in host memory
   std::size_t capacity_ = 0;

@@ -44,10 +44,9 @@ KernelName kernel(const Case& c) { return {c.collective, c.algorithm, c.arithmet
 /// Outputs that nothing wrote.
 Observation unwritten(const Case& c) {
   Observation seen;
-  const int bytes = c.arithmetic.element.bytes();
-  for (const std::int64_t count : c.counts) {
-    const std::int64_t elements = model::output_elements(c.collective, c.ranks, count);
-    seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(elements * bytes, kPoison));
+  for (int call = 0; call < std::ssize(c.counts); ++call) {
+    const std::size_t bytes = c.output_elements(call) * c.arithmetic.element.bytes();
+    seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(bytes, kPoison));
   }
   return seen;
 }
@@ -146,18 +145,16 @@ class GpuSubject : public Subject {
     return fits;
   }
 
-  /// Puts call `number` of the case into every share's stream, on its own buffers, or on those
-  /// that a graph is captured on.
-  void launch(GpuSession& session, int share, const Case& c, std::int64_t count,
-              std::optional<int> number) const {
+  /// Puts a call of `count` into the share's stream, on the buffers of number `at`.
+  void launch(GpuSession& session, int share, const Case& c, std::int64_t count, int at) const {
     std::vector<kernels::RankCall> calls;
     for (int rank = 0; rank < session.shares()[share].ranks; ++rank) {
       const DeviceBuffers& b = buffers(session, share, rank);
-      const int at = number ? *number : b.captured();
-      calls.push_back({b.input(at), b.output(at), nullptr, nullptr});
+      calls.push_back({b.input(at), b.output(at), b.send_counts(at), b.received_counts(at)});
     }
     session.launch(share, stream(session, share),
-                   {kernel(c), c.launch.blocks, c.launch.threads, count, 1, calls});
+                   {kernel(c), c.launch.blocks, c.launch.threads, count,
+                    model::premultiplier(c.arithmetic, c.ranks), calls});
   }
 
   /// The calls one after another, with nothing between them.
@@ -173,7 +170,7 @@ class GpuSubject : public Subject {
     std::vector<Graph> graphs;
     for_shares(session, [&](int share) {
       runtime_.begin_capture(stream(session, share));
-      launch(session, share, c, c.counts.at(0), std::nullopt);
+      launch(session, share, c, c.counts.at(0), buffers(session, share, 0).captured());
       graphs.push_back(runtime_.end_capture(stream(session, share)));
     });
     for (int i = 0; i < static_cast<int>(c.counts.size()); ++i) {

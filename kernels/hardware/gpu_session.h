@@ -4,8 +4,8 @@
 // be virtual ranks on one GPU, or each have a GPU of its own, in one process or in several, or
 // anything between.
 //
-//   shared[share]   of each rank of a share: scratch | flags | counts | packets     what peers reach
-//   own[share]      epochs | packet epochs | stuck                         [rank of the share] each
+//   shared[share]   of each rank of a share: scratch | flags | counts | packets   for its peers
+//   own[share]      epochs | packet epochs | stuck, each [rank of the share]    for itself
 //
 // There is one allocation of each kind for a share, so that a process hands out one handle for it.
 
@@ -45,7 +45,7 @@ struct GroupCall {
   KernelName kernel;
   int blocks = 1, threads = 1;
   std::int64_t count = 0;
-  float factor = 1;                 // of premul_sum
+  float factor = 1;                 // model::premultiplier()
   std::span<const RankCall> ranks;  // of the share, in order
   int rounds = 1;                   // that flat algorithms work in
 };

@@ -9,6 +9,7 @@
 
 #include "tests/support/catch.h"
 #include "tests/verify/fake_gpu_runtime.h"
+#include "verify/send_counts.h"
 
 namespace {
 
@@ -72,7 +73,8 @@ TEST_CASE("between any two buffers lies a guard, and the arena is filled", "[ver
         covered += guard.bytes();
       }
       for (std::size_t i = 0; i < c.counts.size(); ++i) {
-        const auto& [input, output] = layout.calls[i];
+        const auto& [input, output, sent, received] = layout.calls[i];
+        CHECK(sent.bytes() + received.bytes() == 0);
         CHECK(elements(input) == model::input_elements(collective, 3, c.counts[i]));
         CHECK(elements(output) == model::output_elements(collective, 3, c.counts[i]));
         const bool is_apart = placement != Placement::in_place;
@@ -94,6 +96,43 @@ TEST_CASE("in place a rank's block lies where NCCL wants it", "[verify]") {
   const auto gather = call(Collective::all_gather), scatter = call(Collective::reduce_scatter);
   CHECK(gather.input.begin == gather.output.begin + 4 * 300);
   CHECK(scatter.output.begin == scatter.input.begin + 4 * 300);
+}
+
+TEST_CASE("all_to_all_v has its counts in buffers of their own, which are checked", "[verify]") {
+  verify::Case c = small_case(Collective::all_to_all_v, Placement::misaligned);
+  c.counts = {5, 9};
+  const auto runtime = test::fake_gpu_runtime(1);
+  const auto stream = runtime->create_stream();
+  verify::DeviceBuffers buffers(*runtime);
+  std::vector<reference::RankBuffers> inputs;
+  for (int call = 0; call < 2; ++call) {
+    inputs.emplace_back(3, std::vector<std::byte>(4 * c.input_elements(call), std::byte{7}));
+  }
+  REQUIRE(buffers.prepare(c, 1));
+  buffers.upload(inputs, stream);
+  runtime->synchronize(stream);
+  for (int call = 0; call < 2; ++call) {
+    const auto sent = verify::send_counts(c, call), received = verify::received_counts(c, call);
+    CHECK(std::equal(&sent[3], &sent[6], buffers.send_counts(call)));
+    std::copy(&received[3], &received[6], buffers.received_counts(call));
+  }
+  const auto look = [&] {
+    verify::Observation seen;
+    seen.outputs.assign(2, reference::RankBuffers(3));
+    buffers.download(stream);
+    runtime->synchronize(stream);
+    buffers.collect(inputs, seen);
+    return seen.broken;
+  };
+  CHECK(look().empty());
+  ++const_cast<std::int64_t*>(buffers.send_counts(0))[2];
+  ++buffers.received_counts(1)[3];
+  CHECK(look() == std::vector<std::string>{
+                      "the send counts of rank 1 in call 0 were modified",
+                      "the guard zone behind the received counts of rank 1 in call 1 was written, "
+                      "0 bytes from it"});
+  ++buffers.received_counts(0)[0];
+  CHECK(look().size() == 3);
 }
 
 TEST_CASE("a call finds its input, and a poisoned output", "[verify]") {

@@ -9,6 +9,7 @@
 #include "tests/support/catch.h"
 #include "verify/campaign.h"
 #include "verify/conversion_check.h"
+#include "verify/send_counts.h"
 
 namespace tally::test {
 namespace {
@@ -43,37 +44,45 @@ class Gpus {
       calls_.push_back(l.calls[place]);
     }
     if (wrong_ == Wrong::wait && l.first_rank == 0) l.own.stuck[0] = {1, 1, c_.ranks - 1, 5};
-    if (static_cast<int>(calls_.size()) == l.ranks) compute(l.count);
+    REQUIRE(l.count == c_.counts[number_]);
+    if (static_cast<int>(calls_.size()) == l.ranks) compute();
   }
 
-  void compute(std::int64_t count) {
-    const std::size_t element = model::format(c_.arithmetic.element).bytes();
-    const std::size_t bytes = element * count;
+  void compute() {
+    const std::size_t element = c_.arithmetic.element.bytes();
+    const std::size_t bytes = element * c_.input_elements(number_);
     reference::RankBuffers inputs;
     for (const auto& call : calls_) {
       const auto* const first = static_cast<const std::byte*>(call.input);
       inputs.emplace_back(first, first + bytes);
     }
-    auto outputs = reference::run(c_.schedule(count), inputs);
-    if (wrong_ == Wrong::bit && count > 0) outputs.back().back() ^= std::byte{0x40};
-    for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
+    auto outputs = reference::run(c_.schedule(number_), inputs);
+    if (wrong_ == Wrong::bit) outputs.back().back() ^= std::byte{0x40};
+    const auto received = verify::received_counts(c_, number_);
+    for (int rank = 0; rank < c_.ranks; ++rank) {
       auto* const to = static_cast<std::byte*>(calls_[rank].output);
       if (wrong_ == Wrong::rank && rank == 1) continue;
-      const std::size_t lost = wrong_ == Wrong::tail ? std::min(element, bytes) : 0;
-      std::copy(outputs[rank].begin(), outputs[rank].end() - lost, to);
-      if (wrong_ == Wrong::guard && rank == 1) to[bytes] = std::byte{1};
-      if (wrong_ == Wrong::input && rank == 0 && bytes > 0) {
+      std::size_t written = element * verify::written_elements(c_, number_, rank);
+      if (wrong_ == Wrong::guard && rank == 1) to[written] = std::byte{1};
+      if (wrong_ == Wrong::tail) written -= element;
+      std::copy(outputs[rank].begin(), outputs[rank].begin() + written, to);
+      if (wrong_ == Wrong::input && rank == 0) {
         *static_cast<std::byte*>(const_cast<void*>(calls_[0].input)) ^= std::byte{1};
       }
+      REQUIRE((calls_[rank].received_counts != nullptr) == !received.empty());
+      if (received.empty()) continue;
+      std::copy_n(received.begin() + rank * c_.ranks, c_.ranks, calls_[rank].received_counts);
     }
     calls_.clear();
+    number_ = (number_ + 1) % static_cast<int>(c_.counts.size());
   }
 
   HostMachine machine_;
   HostGpuRuntime runtime_;
   const Case c_;
   const Wrong wrong_;
-  std::vector<kernels::RankCall> calls_;  // of one collective, by rank
+  int number_ = 0;                        // of the case's call
+  std::vector<kernels::RankCall> calls_;  // of it, by rank
   std::vector<const void*> scratch_;
 };
 
@@ -108,6 +117,27 @@ TEST_CASE("a GPU that computes right holds, wherever buffers lie and ranks are",
       INFO(verify::name(placement) << " on " << devices << ": " << judgement.reason);
       CHECK(judgement.verdict == Verdict::ok);
       CHECK(gpus.runtime().live() == 0);
+    }
+  }
+}
+
+TEST_CASE("a GPU that computes any collective right holds", "[verify]") {
+  using model::Collective;
+  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather,
+                                      Collective::all_to_all, Collective::all_to_all_v}) {
+    for (const Placement placement : verify::all_placements()) {
+      for (const bool graph : {false, true}) {
+        Case c = example();
+        c.collective = collective;
+        c.placement = placement;
+        c.graph = graph;
+        if (graph) c.counts = {40, 40, 40};
+        if (verify::validate(c)) continue;
+        Gpus gpus(graph ? 1 : 2, c);
+        const verify::Judgement judgement = judge(gpus, c);
+        INFO(c.text() << ": " << judgement.reason);
+        CHECK(judgement.verdict == Verdict::ok);
+      }
     }
   }
 }

@@ -85,7 +85,9 @@ class HostGpuRuntime : public kernels::hardware::GpuRuntime {
   const void* find_kernel(const kernels::hardware::KernelName& name) const override;
   void launch(const void* kernel, int blocks, int threads, int places, Stream stream,
               const kernels::Launch& launch) override;
-  std::vector<kernels::hardware::ConversionDifference> compare_conversions() override { return {}; }
+  std::vector<kernels::hardware::ConversionDifference> compare_conversions() override {
+    return conversions;
+  }
 
  private:
   static constexpr int kHost = -1;  // in the place of a device
