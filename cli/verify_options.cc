@@ -51,7 +51,8 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
   app.add_flag("--graph", typed.graph,
                "capture one call and replay it with other inputs, instead of calls in a row");
-  app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE (2x64w64)");
+  app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS, with wWAVE for a wave's size and rROUNDS for the rounds of flat "
+                 "algorithms, as in 2x64w64r4 (2x64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
   app.add_option("--devices", typed.devices, "list of GPUs that play the ranks, beginning with 0");
   app.add_flag("--conversions", options.conversions,
@@ -129,8 +130,8 @@ std::optional<Error> read_factor(const Typed& typed, Plan& plan) {
 
 std::optional<Error> read_geometry(const std::string& typed, verify::LaunchShape& launch) {
   if (typed.empty()) return std::nullopt;
-  const Error error{"--geometry", "'" + typed + "' is not BLOCKSxTHREADS or BLOCKSxTHREADSwWAVE",
-                    "as in 2x64w64: up to 304 blocks, 1024 threads, waves of 32 or 64"};
+  const Error error{"--geometry", "'" + typed + "' is not BLOCKSxTHREADS[wWAVE][rROUNDS]",
+                    "as in 2x64w64r4: up to 304 blocks, 1024 threads, waves of 32 or 64, 256 rounds"};
   const auto parsed = verify::parse_launch(typed);
   if (!parsed) return error;
   launch = *parsed;
@@ -248,6 +249,27 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   return error;
 }
 
+bool is_library(std::string_view subject) {
+  return subject == "nccl" || subject.starts_with("nccl=");
+}
+
+/// What a library is asked where the lists were not typed: it chooses the algorithm, has no wire
+/// and no all_to_all_v, and takes one rank for each GPU.
+void leave_to_library(const Typed& typed, const VerifyOptions& options, Plan& plan) {
+  if (typed.algorithm.empty()) plan.algorithms = {std::string(verify::kLibrarysChoice)};
+  if (typed.wire.empty()) plan.wires = {model::kNoWire};
+  if (typed.collective.empty() || typed.collective == "all") {
+    std::erase(plan.collectives, model::Collective::all_to_all_v);
+  }
+  if (!typed.ranks.empty()) return;
+  const auto* gpu = kernels::hardware::linked_gpu_runtime();
+  std::size_t gpus = options.devices.size();
+  if (gpus == 0 && gpu != nullptr) gpus = gpu->devices().size();
+  const int most = std::clamp(static_cast<int>(gpus), 1, verify::kMaxRanks);
+  std::erase_if(plan.ranks, [&](int ranks) { return ranks > most; });
+  if (plan.ranks.empty() || plan.ranks.back() < most) plan.ranks.push_back(most);
+}
+
 }  // namespace
 
 Result<VerifyOptions> parse_verify(const Arguments& arguments) {
@@ -273,6 +295,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (!typed.input.empty()) plans.resize(1);
   for (Plan& plan : plans) {
     if (auto error = read_plan(typed, plan)) return *error;
+    if (is_library(options.subject)) leave_to_library(typed, options, plan);
   }
   auto cases = verify::cases(plans);
   if (!cases) return cases.error();

@@ -159,9 +159,9 @@ AnyOrder::AnyOrder(const model::Arithmetic& arithmetic, Reading reading,
   TALLY_CHECK(arithmetic.wire.is_none(), "a library's reduction has no wire");
   TALLY_CHECK(!terms_.empty() && terms_.size() <= kMaxRanks, "a reduction has 1 to 16 terms");
   const Format format = arithmetic_.element;
-  if (reading == Reading::premultiplied) {
-    const float factor =
-        reference::decode(format, encode(format, 1.0f / static_cast<float>(std::ssize(terms_))));
+  if (reading == Reading::premultiplied) arithmetic_.op = Op::avg_premul;
+  if (model::premultiplies(arithmetic_.op)) {
+    const float factor = model::premultiplier(arithmetic_, static_cast<int>(terms_.size()));
     terms_ = multiplied(format, std::move(terms_), factor);
     arithmetic_.op = Op::sum;
   }

@@ -13,7 +13,6 @@ namespace tally::verify {
 namespace {
 
 using model::Collective;
-using model::Format;
 using model::Op;
 
 /// The results of one call that are made of the same terms, and the ranks that must hold them.
@@ -25,7 +24,7 @@ struct Reduction {
 /// All that is reduced in a call: by all ranks the same, or by each rank its own block.
 std::vector<Reduction> reductions(const Case& c, int call, const reference::RankBuffers& inputs) {
   if (same_on_all_ranks(c.collective)) return {{call, 0, c.ranks, inputs}};
-  const int bytes = model::format(c.arithmetic.element).bytes();
+  const int bytes = c.arithmetic.element.bytes();
   const std::int64_t block = c.counts[call] * bytes;
   std::vector<Reduction> all;
   for (int rank = 0; rank < c.ranks; ++rank) {
@@ -53,7 +52,7 @@ struct Finding {
 class Comparison {
  public:
   Comparison(const Case& c, const Observation& seen)
-      : c_(c), format_(c.arithmetic.element), seen_(seen) {}
+      : c_(c), element_(c.arithmetic.element), seen_(seen) {}
 
   void compare(const Reduction& reduction, const AnyOrder& order, Finding& found) const {
     for (std::int64_t i = 0; i < order.size(); ++i) {
@@ -62,13 +61,13 @@ class Comparison {
       for (int rank = reduction.first_rank; rank < reduction.end_rank; ++rank) {
         const std::uint32_t got = code(reduction.call, rank, i);
         measure(allowed, got, found);
-        if (allowed.allows(format_, got)) continue;
+        if (allowed.allows(element_, got)) continue;
         ++found.wrong;
         if (!found.first.empty()) continue;
         found.first_wrong = {reduction.call, rank, i};
         found.first =
             fmt::format("call {} rank {} element {} of {}: got {}, {}", reduction.call, rank, i,
-                        order.size(), describe_code(format_, got), wanted(allowed));
+                        order.size(), describe_code(element_, got), wanted(allowed));
       }
     }
   }
@@ -99,7 +98,7 @@ class Comparison {
 
   std::int64_t compare_moved(const std::vector<reference::RankBuffers>& moved,
                              Finding& found) const {
-    const int bytes = model::format(format_).bytes();
+    const int bytes = element_.bytes();
     for (std::size_t call = 0; call < moved.size(); ++call) {
       for (int rank = 0; rank < c_.ranks; ++rank) {
         const auto &got = seen_.outputs[call][rank], &want = moved[call][rank];
@@ -109,9 +108,10 @@ class Comparison {
           if (!found.first.empty()) continue;
           const std::int64_t i = static_cast<std::int64_t>(at) / bytes;
           found.first_wrong = {static_cast<int>(call), rank, i};
-          found.first = fmt::format("call {} rank {} element {} of {}: got {} want {}", call, rank,
-                                    i, want.size() / bytes, describe_code(format_, code_in(got, i)),
-                                    describe_code(format_, code_in(want, i)));
+          found.first =
+              fmt::format("call {} rank {} element {} of {}: got {} want {}", call, rank, i,
+                          want.size() / bytes, describe_code(element_, code_in(got, i)),
+                          describe_code(element_, code_in(want, i)));
         }
       }
     }
@@ -119,27 +119,27 @@ class Comparison {
   }
 
  private:
-  std::uint32_t code_in(const std::vector<std::byte>& codes, std::int64_t i) const {
-    const int bytes = model::format(format_).bytes();
-    std::uint32_t code = 0;
+  std::uint64_t code_in(const std::vector<std::byte>& codes, std::int64_t i) const {
+    const int bytes = element_.bytes();
+    std::uint64_t code = 0;
     for (int b = 0; b < bytes; ++b) {
-      code |= std::to_integer<std::uint32_t>(codes[i * bytes + b]) << (8 * b);
+      code |= std::to_integer<std::uint64_t>(codes[i * bytes + b]) << (8 * b);
     }
     return code;
   }
   std::uint32_t code(int call, int rank, std::int64_t i) const {
-    return code_in(seen_.outputs[call][rank], i);
+    return static_cast<std::uint32_t>(code_in(seen_.outputs[call][rank], i));
   }
-  bool same(std::uint32_t a, std::uint32_t b) const {
-    const std::uint32_t magnitude = ~model::format(format_).sign_mask();
-    return same_code(format_, a, b) || ((a | b) & magnitude) == 0;
+  bool same(std::uint64_t a, std::uint64_t b) const {
+    const std::uint64_t magnitude = ~model::format(element_).sign_mask();
+    return same_code(element_, a, b) || ((a | b) & magnitude) == 0;
   }
   std::uint32_t exact_code(const Allowance& allowed) const {
-    return allowed.sum.code(format_, model::kAsFormat, allowed.divisor);
+    return allowed.sum.code(element_, model::kAsFormat, allowed.divisor);
   }
 
   void measure(const Allowance& allowed, std::uint32_t got, Finding& found) const {
-    const float x = reference::decode(format_, got);
+    const float x = reference::decode(element_, got);
     const double error = allowed.error(x);
     if (!std::isfinite(error)) return;
     found.max_abs_err = std::max(found.max_abs_err, error);
@@ -148,7 +148,7 @@ class Comparison {
   }
 
   std::string wanted(const Allowance& allowed) const {
-    if (allowed.code) return "want " + describe_code(format_, *allowed.code);
+    if (allowed.code) return "want " + describe_code(element_, *allowed.code);
     std::string text;
     const auto add = [&](const std::string& what) { text += (text.empty() ? "" : " or ") + what; };
     if (allowed.finite) add(fmt::format("within {:.3g} of {}", allowed.bound, allowed.exact()));
@@ -174,7 +174,7 @@ class Comparison {
   }
 
   const Case& c_;
-  const Format format_;
+  const model::ElementType element_;
   const Observation& seen_;
 };
 

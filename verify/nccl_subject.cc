@@ -4,9 +4,11 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "model/check.h"
+#include "reference/convert.h"
 #include "verify/device_buffers.h"
 
 namespace tally::verify {
@@ -20,37 +22,31 @@ using model::Collective;
 using model::Format;
 using model::Op;
 
-nccl::DataType data_type(Format format) {
-  switch (format) {
-    case Format::f32:
-      return nccl::kFloat32;
-    case Format::f16:
-      return nccl::kFloat16;
-    case Format::bf16:
-      return nccl::kBfloat16;
-    default:
-      TALLY_CHECK(false, "elements are f32, f16 or bf16");
-      return nccl::kFloat32;
+nccl::DataType data_type(model::ElementType element) {
+  constexpr std::pair<model::ElementType, nccl::DataType> kTypes[] = {
+      {Format::f32, nccl::kFloat32},       {Format::f16, nccl::kFloat16},
+      {Format::bf16, nccl::kBfloat16},     {model::Moved::int8, nccl::kInt8},
+      {model::Moved::int32, nccl::kInt32}, {model::Moved::int64, nccl::kInt64},
+      {model::Moved::f64, nccl::kFloat64},
+  };
+  for (const auto& [known, type] : kTypes) {
+    if (known == element) return type;
   }
+  TALLY_CHECK(false, "an element type that NCCL has");
+  return nccl::kInt8;
 }
 
-nccl::RedOp reduction(Op op) {
-  switch (op) {
-    case Op::sum:
-      return nccl::kSum;
-    case Op::prod:
-      return nccl::kProd;
-    case Op::min:
-      return nccl::kMin;
-    case Op::max:
-      return nccl::kMax;
-    case Op::avg:
-      return nccl::kAvg;
-    case Op::premul_sum:
-    case Op::avg_premul:
-      break;
+/// Of operations that are built in.
+nccl::RedOp built_in(Op op) {
+  constexpr std::pair<Op, nccl::RedOp> kOps[] = {{Op::sum, nccl::kSum},
+                                                 {Op::prod, nccl::kProd},
+                                                 {Op::min, nccl::kMin},
+                                                 {Op::max, nccl::kMax},
+                                                 {Op::avg, nccl::kAvg}};
+  for (const auto& [known, built] : kOps) {
+    if (known == op) return built;
   }
-  TALLY_CHECK(false, "an operation that NCCL has");
+  TALLY_CHECK(false, "an operation that NCCL has built in");
   return nccl::kSum;
 }
 
@@ -62,10 +58,10 @@ double steady_seconds() {
 /// The communicators of one number of ranks. Where `error` says why, there are none.
 class Communicators {
  public:
-  Communicators(std::shared_ptr<const nccl::Api> library, int ranks)
+  /// devices: [rank], of at least so many.
+  Communicators(std::shared_ptr<const nccl::Api> library, int ranks,
+                const std::vector<int>& devices)
       : library_(std::move(library)), comms_(ranks, nullptr) {
-    std::vector<int> devices;
-    for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank);
     check(f().CommInitAll(comms_.data(), ranks, devices.data()), "ncclCommInitAll", nullptr);
     if (error_) comms_.clear();
   }
@@ -91,17 +87,32 @@ class Communicators {
     comms_.clear();
   }
 
-  /// One call of the case on all ranks.
-  void call(const Case& c, std::int64_t count, int number, GpuRuntime& runtime,
-            const std::vector<std::unique_ptr<DeviceBuffers>>& buffers,
-            const std::vector<Stream>& streams) {
+  /// What a rank gives to a call.
+  struct Part {
+    int device;
+    const void* input;
+    void* output;
+    Stream stream;
+  };
+
+  /// One call of the case on all ranks: parts [rank].
+  void call(const Case& c, std::int64_t count, GpuRuntime& runtime,
+            const std::vector<Part>& parts) {
+    const bool creates = model::premultiplies(c.arithmetic.op);
+    std::vector<nccl::RedOp> ops;
+    for (const nccl::Comm comm : comms_) {
+      ops.push_back(creates ? premultiplied_sum(c, comm) : built_in(c.arithmetic.op));
+    }
     check(f().GroupStart(), "ncclGroupStart", nullptr);
     for (int rank = 0; rank < c.ranks; ++rank) {
-      runtime.use(rank);
-      put(c, static_cast<std::size_t>(count), comms_[rank], buffers[rank]->input(number),
-          buffers[rank]->output(number), streams[rank]);
+      runtime.use(parts[rank].device);
+      put(c, static_cast<std::size_t>(count), ops[rank], comms_[rank], parts[rank]);
     }
     check(f().GroupEnd(), "ncclGroupEnd", comms_[0]);
+    // NCCL: an operation may go as soon as the last function that was given it has returned.
+    for (int rank = 0; creates && rank < c.ranks; ++rank) {
+      check(f().RedOpDestroy(ops[rank], comms_[rank]), "ncclRedOpDestroy", comms_[rank]);
+    }
   }
 
  private:
@@ -112,18 +123,27 @@ class Communicators {
     error_ = std::string(function) + ": " + library_->describe(outcome, comm);
   }
 
-  void put(const Case& c, std::size_t count, nccl::Comm comm, const void* input, void* output,
-           nccl::StreamHandle stream) {
+  nccl::RedOp premultiplied_sum(const Case& c, nccl::Comm comm) {
+    std::uint32_t scalar =
+        reference::encode(c.arithmetic.element, model::premultiplier(c.arithmetic, c.ranks),
+                          model::Rounding::nearest_even, model::kAsFormat);
+    nccl::RedOp op = nccl::kSum;
+    check(f().RedOpCreatePreMulSum(&op, &scalar, data_type(c.arithmetic.element),
+                                   nccl::kScalarHostImmediate, comm),
+          "ncclRedOpCreatePreMulSum", comm);
+    return op;
+  }
+
+  void put(const Case& c, std::size_t count, nccl::RedOp op, nccl::Comm comm, const Part& part) {
     const nccl::DataType type = data_type(c.arithmetic.element);
+    const auto& [device, input, output, stream] = part;
     switch (c.collective) {
       case Collective::all_reduce:
-        return check(
-            f().AllReduce(input, output, count, type, reduction(c.arithmetic.op), comm, stream),
-            "ncclAllReduce", comm);
+        return check(f().AllReduce(input, output, count, type, op, comm, stream), "ncclAllReduce",
+                     comm);
       case Collective::reduce_scatter:
-        return check(
-            f().ReduceScatter(input, output, count, type, reduction(c.arithmetic.op), comm, stream),
-            "ncclReduceScatter", comm);
+        return check(f().ReduceScatter(input, output, count, type, op, comm, stream),
+                     "ncclReduceScatter", comm);
       case Collective::all_gather:
         return check(f().AllGather(input, output, count, type, comm, stream), "ncclAllGather",
                      comm);
@@ -135,14 +155,14 @@ class Communicators {
         return exchange(c, count, type, comm, static_cast<const std::byte*>(input),
                         static_cast<std::byte*>(output), stream);
       case Collective::all_to_all_v:
-        TALLY_CHECK(false, "NCCL's interface has no such collective");
+        TALLY_CHECK(false, "NCCL has no such collective");
     }
   }
 
   /// all_to_all of libraries that have only sends and receives.
   void exchange(const Case& c, std::size_t count, nccl::DataType type, nccl::Comm comm,
                 const std::byte* input, std::byte* output, nccl::StreamHandle stream) {
-    const std::size_t block = count * model::format(c.arithmetic.element).bytes();
+    const std::size_t block = count * c.arithmetic.element.bytes();
     for (int peer = 0; peer < c.ranks; ++peer) {
       check(f().Send(input + peer * block, count, type, peer, comm, stream), "ncclSend", comm);
       check(f().Recv(output + peer * block, count, type, peer, comm, stream), "ncclRecv", comm);
@@ -160,7 +180,11 @@ class NcclSubject : public Subject {
       : runtime_(runtime), library_(std::move(library)), options_(std::move(options)) {
     TALLY_CHECK(!runtime_.devices().empty(), "the library runs on GPUs");
     if (!options_.now) options_.now = steady_seconds;
-    for (int device = 0; device < static_cast<int>(runtime_.devices().size()); ++device) {
+    if (options_.devices.empty()) {
+      options_.devices.resize(runtime_.devices().size());
+      std::iota(options_.devices.begin(), options_.devices.end(), 0);
+    }
+    for (const int device : options_.devices) {
       runtime_.use(device);
       streams_.push_back(runtime_.create_stream());
       buffers_.push_back(std::make_unique<DeviceBuffers>(runtime_));
@@ -169,10 +193,10 @@ class NcclSubject : public Subject {
 
   ~NcclSubject() override {
     communicators_.clear();
-    for (std::size_t device = 0; device < streams_.size(); ++device) {
-      runtime_.use(static_cast<int>(device));
-      buffers_[device].reset();
-      runtime_.destroy(streams_[device]);
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
+      runtime_.use(options_.devices[rank]);
+      buffers_[rank].reset();
+      runtime_.destroy(streams_[rank]);
     }
   }
 
@@ -184,10 +208,11 @@ class NcclSubject : public Subject {
     if (c.arithmetic.accumulate != model::Accumulate::element) {
       return "the library chooses where it rounds: --accumulate element";
     }
+    if (c.collective == Collective::all_to_all_v) return "NCCL has no all_to_all_v";
     if (c.collective == Collective::all_to_all && c.placement == Placement::in_place) {
       return "NCCL has no all_to_all in place";
     }
-    const std::size_t gpus = streams_.size();
+    const std::size_t gpus = streams_.size();  // of those that it may use
     if (c.ranks > static_cast<int>(gpus)) {
       return "NCCL takes one rank for each GPU: " + std::to_string(gpus) +
              (gpus == 1 ? " GPU here" : " GPUs here");
@@ -206,7 +231,8 @@ class NcclSubject : public Subject {
       return seen;
     }
     auto& communicators = communicators_[c.ranks];
-    if (!communicators) communicators = std::make_unique<Communicators>(library_, c.ranks);
+    if (!communicators)
+      communicators = std::make_unique<Communicators>(library_, c.ranks, options_.devices);
     if (!communicators->error()) {
       bool fits = true;
       for_ranks(c, [&](int rank) { fits = buffers_[rank]->prepare(c, rank) && fits; });
@@ -226,7 +252,7 @@ class NcclSubject : public Subject {
   /// What there is to see of outputs that nothing wrote.
   static Observation unwritten(const Case& c) {
     Observation seen;
-    const int bytes = model::format(c.arithmetic.element).bytes();
+    const int bytes = c.arithmetic.element.bytes();
     for (const std::int64_t count : c.counts) {
       const std::int64_t elements = model::output_elements(c.collective, c.ranks, count);
       seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(elements * bytes, kPoison));
@@ -237,7 +263,7 @@ class NcclSubject : public Subject {
   template <class Action>
   void for_ranks(const Case& c, Action action) const {
     for (int rank = 0; rank < c.ranks; ++rank) {
-      runtime_.use(rank);
+      runtime_.use(options_.devices[rank]);
       action(rank);
     }
   }
@@ -247,7 +273,13 @@ class NcclSubject : public Subject {
              Communicators& communicators) const {
     for_ranks(c, [&](int rank) { buffers_[rank]->upload(inputs, streams_[rank]); });
     const auto call = [&](std::size_t number, std::int64_t count) {
-      communicators.call(c, count, static_cast<int>(number), runtime_, buffers_, streams_);
+      std::vector<Communicators::Part> parts;
+      for_ranks(c, [&](int rank) {
+        const auto i = static_cast<int>(number);
+        parts.push_back({options_.devices[rank], buffers_[rank]->input(i),
+                         buffers_[rank]->output(i), streams_[rank]});
+      });
+      communicators.call(c, count, runtime_, parts);
     };
     if (!c.graph) {
       for (std::size_t i = 0; i < c.counts.size(); ++i) call(i, c.counts[i]);
@@ -310,8 +342,8 @@ class NcclSubject : public Subject {
   GpuRuntime& runtime_;
   const std::shared_ptr<const nccl::Api> library_;
   NcclOptions options_;
-  std::vector<Stream> streams_;                          // [device]
-  std::vector<std::unique_ptr<DeviceBuffers>> buffers_;  // [device]
+  std::vector<Stream> streams_;                          // [rank]
+  std::vector<std::unique_ptr<DeviceBuffers>> buffers_;  // [rank]
   mutable std::mutex mutex_;                             // of what follows, and of the GPUs
   mutable std::map<int, std::unique_ptr<Communicators>> communicators_;  // by ranks
   mutable std::vector<Graph> graphs_;                                    // [rank], of this run

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "kernels/hardware/gpu_runtime.h"
 #include "kernels/hardware/nccl_api.h"
@@ -14,10 +15,11 @@ namespace tally::verify {
 struct NcclOptions {
   /// Calls that have not ended by then hang; their communicator is aborted, and replaced.
   double timeout_seconds = 60;
-  std::function<double()> now;  // a clock in seconds; empty: the steady one
+  std::function<double()> now = {};  // a clock in seconds; empty: the steady one
+  std::vector<int> devices = {};     // [rank]: its GPU; empty: all, in their order
 };
 
-/// Runs cases on GPUs 0.. by the library, whose communicators are kept for each number of ranks. An
+/// Runs cases on GPUs by the library, whose communicators are kept for each number of ranks. An
 /// error that the library returns is a sentence in Observation::broken. Its order of summation is
 /// its own (fixes_order). Stops the program where the runtime has no GPU.
 std::unique_ptr<Subject> nccl_subject(kernels::hardware::GpuRuntime& runtime,

@@ -2,25 +2,37 @@
 
 #include "model/suggestion.h"
 #include "verify/gpu_subject.h"
+#include "verify/nccl_subject.h"
 
 namespace tally::verify {
 namespace {
 
 FoundSubject find_emulator(std::string_view, const Hardware&) { return {emulator_subject(), ""}; }
 
-FoundSubject find_gpu(std::string_view, const Hardware& hardware) {
-  if (hardware.gpu == nullptr) {
-    return {nullptr, "this program was built without kernels for a GPU"};
-  }
+/// Why what runs on GPUs is not available; empty where it is.
+std::string no_gpu(const Hardware& hardware) {
+  if (hardware.gpu == nullptr) return "this program was built without kernels for a GPU";
   const int devices = static_cast<int>(hardware.gpu->devices().size());
-  if (devices == 0) return {nullptr, hardware.gpu->unavailable()};
+  if (devices == 0) return hardware.gpu->unavailable();
   for (const int device : hardware.devices) {
     if (device >= devices) {
-      return {nullptr, "there is no device " + std::to_string(device) + ", but " +
-                           std::to_string(devices) + " beginning with 0"};
+      return "there is no device " + std::to_string(device) + ", but " + std::to_string(devices) +
+             " beginning with 0";
     }
   }
+  return "";
+}
+
+FoundSubject find_gpu(std::string_view, const Hardware& hardware) {
+  if (const std::string why = no_gpu(hardware); !why.empty()) return {nullptr, why};
   return {gpu_subject(*hardware.gpu, hardware.devices), ""};
+}
+
+FoundSubject find_nccl(std::string_view library, const Hardware& hardware) {
+  if (const std::string why = no_gpu(hardware); !why.empty()) return {nullptr, why};
+  const auto api = kernels::hardware::nccl::Api::open(std::string(library));
+  if (!api) return {nullptr, api.error().what + " (" + api.error().hint + ")"};
+  return {nccl_subject(*hardware.gpu, *api, {.devices = hardware.devices}), ""};
 }
 
 // Named, so that asking for one is not a spelling mistake.
@@ -32,7 +44,7 @@ struct KnownSubject {
   FoundSubject (*find)(std::string_view argument, const Hardware& hardware);
 };
 constexpr KnownSubject kSubjects[] = {
-    {"emulator", find_emulator}, {"gpu", find_gpu}, {"nccl", find_nothing}, {"mpi", find_nothing}};
+    {"emulator", find_emulator}, {"gpu", find_gpu}, {"nccl", find_nccl}, {"mpi", find_nothing}};
 
 }  // namespace
 

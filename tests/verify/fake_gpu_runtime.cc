@@ -87,7 +87,7 @@ class FakeGpuRuntime : public GpuRuntime {
   void launch(const void*, int, int, int, Stream, const kernels::Launch&) override {
     TALLY_CHECK(false, "there are no kernels");
   }
-  std::vector<kernels::hardware::ConversionDifference> compare_conversions() override { return {}; }
+  std::vector<ConversionDifference> compare_conversions() override { return {}; }
 
  private:
   static FakeStream* fake(Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
