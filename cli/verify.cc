@@ -8,6 +8,7 @@
 #include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/verify_options.h"
+#include "cli/verify_time.h"
 #include "verify/conversion_check.h"
 #include "verify/report.h"
 #include "verify/subject.h"
@@ -85,6 +86,7 @@ int verify(const Arguments& arguments) {
     return kNotHere;
   }
   if (options->conversions) return verify_conversions(*options);
+  if (options->timed) return verify_time(*options);
   Reports reports;
   if (const auto error = reports.open(*options)) return complain(*error);
   Progress progress(options->cases.size(), 64, "cases");

@@ -22,7 +22,7 @@ struct Typed {
   std::string collective, algorithm, ranks, dtype, op, wire, accumulate, count, input, placement;
   std::string premultiplier, smallest, largest, factor, calls, geometry, seed, interleavings;
   std::string memory, shard, plant, replay, devices;
-  bool graph = false;
+  bool graph = false, time = false;
 };
 
 void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
@@ -55,6 +55,9 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
                  "algorithms, as in 2x64w64r4 (2x64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
   app.add_option("--devices", typed.devices, "list of GPUs that play the ranks, beginning with 0");
+  app.add_flag("--time", typed.time,
+               "measure time on all GPUs, one rank on each, beside a library with NCCL's interface "
+               "where there is one, instead of running cases; -b 1K -e 256M -f 4, bf16");
   app.add_flag("--conversions", options.conversions,
                "compare the GPUs' conversions with the kernels' software, for every input, "
                "instead of running cases");
@@ -249,6 +252,16 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   return error;
 }
 
+/// What --time times where nothing else is typed.
+Plan default_timing() {
+  Plan plan;
+  plan.collectives = {model::Collective::all_reduce};
+  plan.dtypes = {model::Format::bf16};
+  plan.wires = {model::kNoWire, model::cast_wire(model::Format::e4m3fn, model::kSaturate)};
+  plan.ops = {model::Op::sum};
+  return plan;
+}
+
 bool is_library(std::string_view subject) {
   return subject == "nccl" || subject.starts_with("nccl=");
 }
@@ -287,6 +300,14 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
     const auto c = verify::parse_case(typed.replay);
     if (!c) return c.error();
     options.cases = {*c};
+    return options;
+  }
+  if (typed.time) {
+    options.timed = default_timing();
+    if (auto error = read_plan(typed, *options.timed)) return *error;
+    if (options.subject != "gpu" && !is_library(options.subject)) {
+      return Error{"--time", "is measured on GPUs", "--subject gpu, or nccl=LIBRARY"};
+    }
     return options;
   }
   std::vector<Plan> plans = verify::default_plans();

@@ -22,20 +22,6 @@ using model::Collective;
 using model::Format;
 using model::Op;
 
-nccl::DataType data_type(model::ElementType element) {
-  constexpr std::pair<model::ElementType, nccl::DataType> kTypes[] = {
-      {Format::f32, nccl::kFloat32},       {Format::f16, nccl::kFloat16},
-      {Format::bf16, nccl::kBfloat16},     {model::Moved::int8, nccl::kInt8},
-      {model::Moved::int32, nccl::kInt32}, {model::Moved::int64, nccl::kInt64},
-      {model::Moved::f64, nccl::kFloat64},
-  };
-  for (const auto& [known, type] : kTypes) {
-    if (known == element) return type;
-  }
-  TALLY_CHECK(false, "an element type that NCCL has");
-  return nccl::kInt8;
-}
-
 /// Of operations that are built in.
 nccl::RedOp built_in(Op op) {
   constexpr std::pair<Op, nccl::RedOp> kOps[] = {{Op::sum, nccl::kSum},
@@ -128,14 +114,14 @@ class Communicators {
         reference::encode(c.arithmetic.element, model::premultiplier(c.arithmetic, c.ranks),
                           model::Rounding::nearest_even, model::kAsFormat);
     nccl::RedOp op = nccl::kSum;
-    check(f().RedOpCreatePreMulSum(&op, &scalar, data_type(c.arithmetic.element),
+    check(f().RedOpCreatePreMulSum(&op, &scalar, nccl::data_type(c.arithmetic.element),
                                    nccl::kScalarHostImmediate, comm),
           "ncclRedOpCreatePreMulSum", comm);
     return op;
   }
 
   void put(const Case& c, std::size_t count, nccl::RedOp op, nccl::Comm comm, const Part& part) {
-    const nccl::DataType type = data_type(c.arithmetic.element);
+    const nccl::DataType type = nccl::data_type(c.arithmetic.element);
     const auto& [device, input, output, stream] = part;
     switch (c.collective) {
       case Collective::all_reduce:

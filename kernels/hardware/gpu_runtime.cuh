@@ -152,6 +152,12 @@ class DeviceRuntime : public GpuRuntime {
     const auto found = kernels_.find(text(name));
     return found == kernels_.end() ? nullptr : found->second;
   }
+  int resident_blocks(const void* kernel, int threads) const override {
+    int device = 0, of_processor = 0;
+    TALLY_GPU_CALL(hipGetDevice(&device));
+    TALLY_GPU_CALL(hipOccupancyMaxActiveBlocksPerMultiprocessor(&of_processor, kernel, threads, 0));
+    return of_processor * devices_[device].processors;
+  }
   void launch(const void* kernel, int blocks, int threads, int places, Stream stream,
               const Launch& launch) override {
     Launch copy = launch;

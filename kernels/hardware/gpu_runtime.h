@@ -108,6 +108,8 @@ class GpuRuntime {
 
   /// Null where there is no such kernel.
   virtual const void* find_kernel(const KernelName& name) const = 0;
+  /// How many blocks of the kernel are on the thread's device at once.
+  virtual int resident_blocks(const void* kernel, int threads) const = 0;
   /// A grid of `blocks` blocks for each of the `places` ranks of the launch. All have to be on the
   /// device at once, or they wait for each other until they give up.
   virtual void launch(const void* kernel, int blocks, int threads, int places, Stream stream,

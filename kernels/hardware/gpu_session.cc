@@ -45,7 +45,7 @@ std::vector<Share> share_out(int ranks, int devices) {
   return shares;
 }
 
-std::optional<std::string> cannot_launch(const GpuRuntime& runtime, const Share& share,
+std::optional<std::string> cannot_launch(GpuRuntime& runtime, const Share& share,
                                          const KernelName& kernel, int blocks, int threads) {
   const Device& device = runtime.devices()[share.device];
   if (runtime.find_kernel(kernel) == nullptr) return "the GPU has no such kernel";
@@ -55,10 +55,11 @@ std::optional<std::string> cannot_launch(const GpuRuntime& runtime, const Share&
   if (!can_launch(kernel.arithmetic.wire, threads, device.wave)) {
     return "a block of the wire needs whole groups of threads in a wave";
   }
-  if (blocks * share.ranks > device.processors) {
-    return "all blocks have to be on the GPU at once, which has " +
-           std::to_string(device.processors) + " processors for " + std::to_string(share.ranks) +
-           " ranks";
+  runtime.use(share.device);
+  const int most = runtime.resident_blocks(runtime.find_kernel(kernel), threads);
+  if (blocks * share.ranks > most) {
+    return "all blocks have to be on the GPU at once, which takes " + std::to_string(most) +
+           " of these for " + std::to_string(share.ranks) + " ranks";
   }
   return std::nullopt;
 }

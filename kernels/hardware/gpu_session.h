@@ -31,7 +31,7 @@ struct Share {
 std::vector<Share> share_out(int ranks, int devices);
 
 /// Why a device cannot launch a kernel on the share's ranks; nothing where it can.
-std::optional<std::string> cannot_launch(const GpuRuntime& runtime, const Share& share,
+std::optional<std::string> cannot_launch(GpuRuntime& runtime, const Share& share,
                                          const KernelName& kernel, int blocks, int threads);
 
 /// What the largest call needs of each rank, and the largest launch.

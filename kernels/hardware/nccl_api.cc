@@ -74,6 +74,20 @@ model::Result<std::shared_ptr<const Api>> Api::open(const std::string& library) 
                       "--subject nccl=FILE, or the library's folder in LD_LIBRARY_PATH"};
 }
 
+DataType data_type(model::ElementType element) {
+  using model::Format, model::Moved;
+  constexpr std::pair<model::ElementType, DataType> kTypes[] = {
+      {Format::f32, kFloat32}, {Format::f16, kFloat16},  {Format::bf16, kBfloat16},
+      {Moved::int8, kInt8},    {Moved::int32, kInt32},   {Moved::int64, kInt64},
+      {Moved::f64, kFloat64},
+  };
+  for (const auto& [known, type] : kTypes) {
+    if (known == element) return type;
+  }
+  TALLY_CHECK(false, "an element type that NCCL has");
+  return kInt8;
+}
+
 std::string Api::version() const {
   int code = 0;
   if (functions_.GetVersion(&code) != kSuccess) return "unknown";

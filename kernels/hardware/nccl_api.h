@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "model/element_type.h"
 #include "model/result.h"
 
 namespace tally::kernels::hardware::nccl {
@@ -36,6 +37,8 @@ enum DataType : int {
   kFloat64 = 8,
   kBfloat16 = 9,
 };
+/// Of an element type that NCCL has: those that collectives take.
+DataType data_type(model::ElementType element);
 /// Those that are built in; ncclRedOpCreatePreMulSum makes more.
 enum RedOp : int { kSum = 0, kProd = 1, kMax = 2, kMin = 3, kAvg = 4 };
 enum Residence : int { kScalarDevice = 0, kScalarHostImmediate = 1 };

@@ -48,6 +48,7 @@
 #define hipMemcpyDefault cudaMemcpyDefault
 #define hipMemsetAsync cudaMemsetAsync
 #define hipRuntimeGetVersion cudaRuntimeGetVersion
+#define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define hipSetDevice cudaSetDevice
 #define hipStreamBeginCapture cudaStreamBeginCapture
 #define hipStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal

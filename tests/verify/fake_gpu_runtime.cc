@@ -84,6 +84,7 @@ class FakeGpuRuntime : public GpuRuntime {
   void destroy(Graph graph) override { delete fake(graph); }
 
   const void* find_kernel(const KernelName&) const override { return nullptr; }
+  int resident_blocks(const void*, int) const override { return 0; }
   void launch(const void*, int, int, int, Stream, const kernels::Launch&) override {
     TALLY_CHECK(false, "there are no kernels");
   }

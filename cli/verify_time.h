@@ -1,0 +1,12 @@
+#pragma once
+
+// `tally verify --time`.
+
+#include "cli/verify_options.h"
+
+namespace tally::cli {
+
+/// Times what options.timed names, and prints a row for each call; JSON lines where asked for.
+int verify_time(const VerifyOptions& options);
+
+}  // namespace tally::cli
