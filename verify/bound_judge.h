@@ -9,7 +9,7 @@ namespace tally::verify {
 /// As judge_exact, but that a result may be whatever verify::AnyOrder allows; what only moves must
 /// have the bits of `moved`, NaN payloads included. The judgement is exact where each result can be
 /// only one, and says with which readings and orders the bits agree (Judgement::matches):
-/// - premultiplied, divided; nan_kept, nan_dropped: readings of the operation (AnyOrder), where
+/// - premultiplied, divided, fused; nan_kept, nan_dropped: readings of the operation (AnyOrder), where
 ///   there are two;
 /// - ascending: ranks combined one by one from rank 0 up, each result rounded to the element type;
 /// - ring: so too, but from any rank up, and round; each element from its own;
