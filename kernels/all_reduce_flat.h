@@ -1,11 +1,13 @@
 #pragma once
 
-// Direct Data Access all-reduce, flat (one shot): stage, meet, read all ranks' staging, sum.
+// Direct Data Access all-reduce, flat (one shot): stage, meet, read all ranks' staging, sum. In
+// rounds, since no element needs another: one is staged while the one before it is read.
 //
 //   block    0          1                each sums its own part of [0, count), in every rank
 //   word     t, t+T...                   thread t of T takes every T-th word of the part
 //
-// Per GPU and link, one way: ceil(count / kPerWord) words. Two barriers. Scratch: one input.
+// Per GPU and link, one way: ceil(count / kPerWord) words. A barrier for each round, and one more.
+// Scratch: one input.
 
 #include "kernels/barrier.h"
 
@@ -17,13 +19,15 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
   const Span all = R::Plan::summed(a.count, a.ranks);
   const Span mine = piece(all, gpu.block(), gpu.blocks(), codec.unit_bits());
   Barrier<R, Gpu> barrier(gpu, a);
-  stage<R>(gpu, a, mine);
-  barrier.meet();
-  for_my_tiles(gpu, codec, mine, [&](const Tile& tile) {
-    typename R::Element::Value x[R::Codec::kPerWord];
-    reduce_tile<R>(gpu, a, codec, tile, x);
-    R::Plan::template store<R>(gpu, a, tile, x);
-  });
+  const auto sum = [&](Span part) {
+    for_my_tiles(gpu, codec, part, [&](const Tile& tile) {
+      typename R::Element::Value x[R::Codec::kPerWord];
+      reduce_tile<R>(gpu, a, codec, tile, x);
+      R::Plan::template store<R>(gpu, a, tile, x);
+    });
+  };
+  in_rounds<R, Gpu>(
+      barrier, a, mine, codec.unit_bits(), [&](Span part) { stage<R>(gpu, a, part); }, sum);
   barrier.leave();
   barrier.finish();
 }

@@ -1,10 +1,12 @@
 #pragma once
 
-// Direct Data Access all_to_all: stage all blocks, meet, fetch the own block of everybody.
+// Direct Data Access all_to_all: stage all blocks, meet, fetch the own block of everybody; in
+// rounds.
 //
 //   block    0          1                each works on its own part of every rank's block
 //
-// Per GPU and link, one way: ceil(count / kPerWord) words. Two barriers. Scratch: a slot a rank.
+// Per GPU and link, one way: ceil(count / kPerWord) words. A barrier for each round, and one
+// more. Scratch: a slot a rank.
 
 #include "kernels/blocks.h"
 
@@ -16,14 +18,18 @@ TALLY_DEVICE void all_to_all_flat(Gpu& gpu, const typename R::Arguments& a) {
   const std::int64_t slot = slot_length<R>(a);
   const Span mine = my_part_of_block<R>(gpu, codec, a.count);
   Barrier<R, Gpu> barrier(gpu, a);
-  for (int to = 0; to < a.ranks; ++to) {
-    stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, mine);
-  }
-  barrier.meet();
-  for (int distance = 0; distance < a.ranks; ++distance) {
-    const int from = (a.rank + distance) % a.ranks;  // not all ask rank 0 first
-    fetch_block<R>(gpu, a, codec, from, a.rank * slot, mine, R::Plan::block_begin(a.count, from));
-  }
+  const auto stage = [&](Span part) {
+    for (int to = 0; to < a.ranks; ++to) {
+      stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, part);
+    }
+  };
+  const auto fetch = [&](Span part) {
+    for (int distance = 0; distance < a.ranks; ++distance) {
+      const int from = (a.rank + distance) % a.ranks;  // not all ask rank 0 first
+      fetch_block<R>(gpu, a, codec, from, a.rank * slot, part, R::Plan::block_begin(a.count, from));
+    }
+  };
+  in_rounds<R, Gpu>(barrier, a, mine, codec.unit_bits(), stage, fetch);
   barrier.leave();
   barrier.finish();
 }

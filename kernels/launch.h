@@ -48,6 +48,7 @@ struct Launch {
   RankCall calls[kMaxRanks];  // by place
   std::int64_t count;         // the collective's own; of all_to_all_v, the bound of every count
   std::int32_t ranks, first_rank;
+  std::int32_t rounds;   // that flat algorithms work in, 1 or more
   float factor;          // of premul_sum, a value of the element type
   BlockParameters wire;  // of block wires
   std::uint32_t number;  // of the call, as the host counts; faithful kernels do not look at it

@@ -17,6 +17,7 @@ struct CollectiveArguments {
   typename E::Storage* output;       // element-aligned, in place where the collective allows it
   std::int64_t count;                // the collective's own
   std::int32_t rank, ranks;          // ranks in 1..kMaxRanks
+  std::int32_t rounds;               // 1 or more
   float factor;
   typename Codec::Parameters codec;
   const Peers* peers;
@@ -55,6 +56,7 @@ TALLY_DEVICE typename R::Arguments arguments(const Launch& launch, int place) {
   a.count = launch.count;
   a.rank = launch.first_rank + place;
   a.ranks = launch.ranks;
+  a.rounds = launch.rounds;
   a.factor = launch.factor;
   a.codec = R::Codec::Parameters::of(launch.wire);
   a.peers = &launch.peers;

@@ -15,14 +15,19 @@ std::vector<Slice> scratch_of_all(int ranks, Range range) {
 
 Schedule flat_all_reduce(const Shape& shape) {
   Schedule schedule = frame("flat", Collective::all_reduce, shape);
-  const std::int64_t unit = shape.arithmetic.wire.unit();
   for (int rank = 0; rank < shape.ranks; ++rank) {
     for (int lane = 0; lane < shape.lanes; ++lane) {
       Lane& steps = schedule.lanes[rank][lane];
-      const Range mine = part({0, shape.count}, lane, shape.lanes, unit);
-      steps.push_back(Copy{{rank, kInput, mine}, {rank, kScratch, mine}});
-      barrier(steps, shape.ranks, rank, lane);
-      steps.push_back(reduce_all(shape, scratch_of_all(shape.ranks, mine), {rank, kOutput, mine}));
+      const auto stage = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        steps.push_back(Copy{{rank, kInput, range}, {rank, kScratch, range}});
+      };
+      const auto sum = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        steps.push_back(
+            reduce_all(shape, scratch_of_all(shape.ranks, range), {rank, kOutput, range}));
+      };
+      in_rounds(steps, shape, rank, lane, stage, sum);
       barrier(steps, shape.ranks, rank, lane);  // until then peers read this rank's scratch
     }
   }

@@ -15,26 +15,30 @@ Slice in_block(int rank, int buffer, std::int64_t block, Range range) {
 /// Every rank stages its blocks, each in the slot of its receiver, and fetches its own of everyone.
 void exchange(Schedule& schedule, const Shape& shape, std::span<const std::int64_t> send_counts) {
   const int ranks = shape.ranks;
-  const std::int64_t unit = shape.arithmetic.wire.unit(), slot = slot_length(shape);
+  const std::int64_t slot = slot_length(shape);
   schedule.buffers[kScratch].elements = ranks * slot;
   for (int rank = 0; rank < ranks; ++rank) {
     for (int lane = 0; lane < shape.lanes; ++lane) {
       Lane& steps = schedule.lanes[rank][lane];
-      const auto mine = [&](int from, int to) {
-        return part({0, send_counts[from * ranks + to]}, lane, shape.lanes, unit);
+      const auto mine = [&](int from, int to, int round) {
+        return part_in_round(shape, send_counts[from * ranks + to], lane, round);
       };
-      for (int to = 0; to < ranks; ++to) {
-        const std::int64_t block = send_offset(send_counts, ranks, rank, to);
-        steps.push_back(Copy{in_block(rank, kInput, block, mine(rank, to)),
-                             in_block(rank, kScratch, to * slot, mine(rank, to))});
-      }
-      barrier(steps, ranks, rank, lane);
-      for (int distance = 0; distance < ranks; ++distance) {
-        const int from = (rank + distance) % ranks;  // so that not all ask one rank first
-        const std::int64_t block = receive_offset(send_counts, ranks, from, rank);
-        steps.push_back(Copy{in_block(from, kScratch, rank * slot, mine(from, rank)),
-                             in_block(rank, kOutput, block, mine(from, rank))});
-      }
+      const auto stage = [&](int round) {
+        for (int to = 0; to < ranks; ++to) {
+          const std::int64_t block = send_offset(send_counts, ranks, rank, to);
+          steps.push_back(Copy{in_block(rank, kInput, block, mine(rank, to, round)),
+                               in_block(rank, kScratch, to * slot, mine(rank, to, round))});
+        }
+      };
+      const auto fetch = [&](int round) {
+        for (int distance = 0; distance < ranks; ++distance) {
+          const int from = (rank + distance) % ranks;  // so that not all ask one rank first
+          const std::int64_t block = receive_offset(send_counts, ranks, from, rank);
+          steps.push_back(Copy{in_block(from, kScratch, rank * slot, mine(from, rank, round)),
+                               in_block(rank, kOutput, block, mine(from, rank, round))});
+        }
+      };
+      in_rounds(steps, shape, rank, lane, stage, fetch);
       barrier(steps, ranks, rank, lane);  // until then peers read this rank's scratch
     }
   }
@@ -50,17 +54,22 @@ Schedule flat_reduce_scatter(const Shape& shape) {
   for (int rank = 0; rank < ranks; ++rank) {
     for (int lane = 0; lane < shape.lanes; ++lane) {
       Lane& steps = schedule.lanes[rank][lane];
-      const Range mine = part({0, shape.count}, lane, shape.lanes, shape.arithmetic.wire.unit());
-      for (int to = 0; to < ranks; ++to) {
-        steps.push_back(Copy{in_block(rank, kInput, to * shape.count, mine),
-                             in_block(rank, kScratch, to * slot, mine)});
-      }
-      barrier(steps, ranks, rank, lane);
-      std::vector<Slice> staged;
-      for (int from = 0; from < ranks; ++from) {
-        staged.push_back(in_block(from, kScratch, rank * slot, mine));
-      }
-      steps.push_back(reduce_all(shape, std::move(staged), {rank, kOutput, mine}));
+      const auto stage = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        for (int to = 0; to < ranks; ++to) {
+          steps.push_back(Copy{in_block(rank, kInput, to * shape.count, range),
+                               in_block(rank, kScratch, to * slot, range)});
+        }
+      };
+      const auto sum = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        std::vector<Slice> staged;
+        for (int from = 0; from < ranks; ++from) {
+          staged.push_back(in_block(from, kScratch, rank * slot, range));
+        }
+        steps.push_back(reduce_all(shape, std::move(staged), {rank, kOutput, range}));
+      };
+      in_rounds(steps, shape, rank, lane, stage, sum);
       barrier(steps, ranks, rank, lane);  // until then peers read this rank's scratch
     }
   }
@@ -73,14 +82,19 @@ Schedule flat_all_gather(const Shape& shape) {
   for (int rank = 0; rank < ranks; ++rank) {
     for (int lane = 0; lane < shape.lanes; ++lane) {
       Lane& steps = schedule.lanes[rank][lane];
-      const Range mine = part({0, shape.count}, lane, shape.lanes, shape.arithmetic.wire.unit());
-      steps.push_back(Copy{{rank, kInput, mine}, {rank, kScratch, mine}});
-      barrier(steps, ranks, rank, lane);
-      for (int distance = 0; distance < ranks; ++distance) {
-        const int from = (rank + distance) % ranks;  // so that not all ask one rank first
-        steps.push_back(
-            Copy{{from, kScratch, mine}, in_block(rank, kOutput, from * shape.count, mine)});
-      }
+      const auto stage = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        steps.push_back(Copy{{rank, kInput, range}, {rank, kScratch, range}});
+      };
+      const auto fetch = [&](int round) {
+        const Range range = part_in_round(shape, shape.count, lane, round);
+        for (int distance = 0; distance < ranks; ++distance) {
+          const int from = (rank + distance) % ranks;  // so that not all ask one rank first
+          steps.push_back(
+              Copy{{from, kScratch, range}, in_block(rank, kOutput, from * shape.count, range)});
+        }
+      };
+      in_rounds(steps, shape, rank, lane, stage, fetch);
       barrier(steps, ranks, rank, lane);  // until then peers read this rank's scratch
     }
   }
@@ -102,7 +116,9 @@ Schedule flat_all_to_all_v(const Shape& shape) {
                                   [&](std::int64_t c) { return c >= 0 && c <= shape.count; }),
               "counts of all_to_all_v are from 0 to their bound");
   schedule.send_counts = shape.send_counts;
-  exchange(schedule, shape, shape.send_counts);
+  Shape at_once = shape;
+  at_once.rounds = 1;  // counts are known only when all ranks have staged
+  exchange(schedule, at_once, shape.send_counts);
   return schedule;
 }
 

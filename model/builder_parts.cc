@@ -27,6 +27,7 @@ Reduce::Start start_of(Op op) {
 Schedule frame(std::string algorithm, Collective collective, const Shape& shape) {
   TALLY_CHECK(shape.ranks >= 1 && shape.ranks <= 64, "builders take 1..64 ranks");
   TALLY_CHECK(shape.count >= 0 && shape.lanes >= 1, "builders take count >= 0 and lanes >= 1");
+  TALLY_CHECK(shape.rounds >= 1, "builders take rounds >= 1");
   Schedule schedule;
   schedule.algorithm = std::move(algorithm);
   schedule.collective = collective;
@@ -43,13 +44,26 @@ Schedule frame(std::string algorithm, Collective collective, const Shape& shape)
   return schedule;
 }
 
-void barrier(Lane& steps, int ranks, int rank, int lane) {
+Range part_in_round(const Shape& shape, std::int64_t count, int lane, int round) {
+  const std::int64_t unit = shape.arithmetic.wire.unit();
+  return part(part({0, count}, lane, shape.lanes, unit), round, shape.rounds, unit);
+}
+
+void signal_all(Lane& steps, int ranks, int rank, int lane) {
   for (int peer = 0; peer < ranks; ++peer) {
     if (peer != rank) steps.push_back(Signal{peer, lane});
   }
+}
+
+void wait_for_all(Lane& steps, int ranks, int rank, int lane) {
   for (int peer = 0; peer < ranks; ++peer) {
     if (peer != rank) steps.push_back(Wait{peer, lane});
   }
+}
+
+void barrier(Lane& steps, int ranks, int rank, int lane) {
+  signal_all(steps, ranks, rank, lane);
+  wait_for_all(steps, ranks, rank, lane);
 }
 
 std::int64_t slot_length(const Shape& shape) {

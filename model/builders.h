@@ -18,6 +18,9 @@ struct Shape {
   int lanes = 1;
   bool in_place = false;
   Arithmetic arithmetic;
+  /// Flat algorithms, but flat_ll and all_to_all_v: pieces in which a lane stages and works, one
+  /// piece being staged while the one before it is worked on. At least 1.
+  int rounds = 1;
   /// all_to_all_v only: what rank `from` sends to rank `to`, [from * ranks + to], each 0..count.
   std::vector<std::int64_t> send_counts = {};
 };

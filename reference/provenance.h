@@ -24,8 +24,9 @@ struct Counterexample {
 };
 
 /// Nothing where the schedule fulfils its collective's contract: it does not deadlock, stays in
-/// bounds, every output holds each contribution exactly once and nothing else, and all ranks have
-/// the same expression where the collective says so.
+/// bounds, every output holds each contribution exactly once and nothing else, nothing lies after
+/// the last block of all_to_all_v, and all ranks have the same expression where the collective says
+/// so.
 std::optional<Counterexample> prove(const model::Schedule& schedule);
 
 }  // namespace tally::reference

@@ -138,10 +138,15 @@ model::Result<Placement> parse_placement(std::string_view text) {
 }
 
 std::string LaunchShape::text() const {
-  return std::to_string(blocks) + "x" + std::to_string(threads) + "w" + std::to_string(wave);
+  return std::to_string(blocks) + "x" + std::to_string(threads) + "w" + std::to_string(wave) +
+         (rounds > 1 ? "r" + std::to_string(rounds) : "");
 }
 
 std::optional<LaunchShape> parse_launch(std::string_view text) {
+  const std::size_t r = text.find('r');
+  const auto rounds = r == text.npos ? 1 : parse_integer<int>(text.substr(r + 1));
+  if (!rounds || *rounds < 1 || *rounds > kMaxRounds) return std::nullopt;
+  text = text.substr(0, r);
   const std::size_t x = text.find('x'), w = text.find('w');
   if (x == std::string_view::npos) return std::nullopt;
   const auto blocks = parse_integer<int>(text.substr(0, x));
@@ -151,7 +156,7 @@ std::optional<LaunchShape> parse_launch(std::string_view text) {
   if (!blocks || *blocks < 1 || *blocks > kMaxBlocks) return std::nullopt;
   if (!threads || *threads < 1 || *threads > kMaxThreads) return std::nullopt;
   if (!wave || (*wave != 32 && *wave != 64)) return std::nullopt;
-  return LaunchShape{*blocks, *threads, *wave};
+  return LaunchShape{*blocks, *threads, *wave, *rounds};
 }
 
 std::string Case::text() const {
@@ -188,7 +193,7 @@ model::Schedule Case::schedule(int call) const {
   const model::Builder* builder = model::find_builder(collective, algorithm);
   TALLY_CHECK(builder != nullptr, "a case names a built-in algorithm");
   return builder->build({ranks, counts[call], launch.blocks, placement == Placement::in_place,
-                         arithmetic,
+                         arithmetic, launch.rounds,
                          is_refused(*this, call) ? std::vector<std::int64_t>(ranks * ranks, 0)
                                                  : send_counts(*this, call)});
 }

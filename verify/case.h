@@ -26,7 +26,8 @@ model::Result<Placement> parse_placement(std::string_view name);
 /// How a kernel is launched on every rank. `wave` is the size of the virtual GPU's waves.
 struct LaunchShape {
   int blocks = 2, threads = 64, wave = 64;
-  std::string text() const;  // 2x64w64
+  int rounds = 1;            // that flat algorithms work in
+  std::string text() const;  // 2x64w64, 2x64w64r4
 };
 /// Reads what text() wrote; without the wave's size it is 64. Nothing where it is out of range.
 std::optional<LaunchShape> parse_launch(std::string_view text);
@@ -35,6 +36,7 @@ std::optional<LaunchShape> parse_launch(std::string_view text);
 inline constexpr int kMaxRanks = 16;  // of the kernels
 inline constexpr int kMaxBlocks = 304;
 inline constexpr int kMaxThreads = 1024;
+inline constexpr int kMaxRounds = 256;
 inline constexpr int kMaxInterleavings = 1'000'000;
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 33;
 inline constexpr std::size_t kMaxCalls = 16;

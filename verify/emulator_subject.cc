@@ -92,7 +92,7 @@ class EmulatorSubject : public Subject {
 
  private:
   static emulator::Geometry geometry(const Case& c) {
-    return {c.launch.blocks, c.launch.threads, c.launch.wave};
+    return {c.launch.blocks, c.launch.threads, c.launch.wave, c.launch.rounds};
   }
   static emulator::KernelKey key(const Case& c) {
     return {c.algorithm, c.arithmetic, c.fault, c.collective};

@@ -23,6 +23,7 @@ class EmulatedGpu;
 /// One launch: `blocks` of `threads`. `wave` is the GPU's wave size, 32 or 64.
 struct Geometry {
   int blocks = 2, threads = 64, wave = 64;
+  int rounds = 1;  // that flat algorithms work in; the emulator does not look at it
 };
 
 /// A kernel with its arguments bound; called once by every thread.

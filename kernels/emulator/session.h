@@ -60,6 +60,7 @@ typename R::Arguments bind(const Session& session, const Call& call, int rank,
   launch.count = call.count;
   launch.ranks = session.ranks;
   launch.first_rank = rank;
+  launch.rounds = session.geometry.rounds;
   launch.factor = model::premultiplier(arithmetic, session.ranks);
   launch.wire = BlockParameters::of(arithmetic.wire);
   launch.number = call.number;

@@ -296,6 +296,7 @@ void GpuSession::launch(int share, Stream stream, const GroupCall& call) {
   launch.ranks = ranks_;
   launch.first_rank = shares_[share].first_rank;
   launch.factor = call.factor;
+  launch.rounds = call.rounds;
   launch.wire = BlockParameters::of(call.kernel.arithmetic.wire);
   launch.number = memory.calls++;
   runtime_.use(shares_[share].device);

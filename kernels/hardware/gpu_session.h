@@ -47,6 +47,7 @@ struct GroupCall {
   std::int64_t count = 0;
   float factor = 1;                 // of premul_sum
   std::span<const RankCall> ranks;  // of the share, in order
+  int rounds = 1;                   // that flat algorithms work in
 };
 
 /// A wait that gave up.

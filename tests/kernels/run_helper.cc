@@ -150,8 +150,8 @@ model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&
                             const KernelRun& how) {
   const model::Builder* builder = model::find_builder(how.collective, algorithm);
   TALLY_CHECK(builder != nullptr, "a test asks for an algorithm that has no builder");
-  return builder->build(
-      {how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic, how.send_counts});
+  return builder->build({how.ranks, how.count, how.geometry.blocks, how.in_place, arithmetic,
+                         how.geometry.rounds, how.send_counts});
 }
 
 }  // namespace tally::test

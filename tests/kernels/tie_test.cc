@@ -94,7 +94,8 @@ std::vector<SymbolicKernel> faithful_kernels() {
 }
 
 constexpr std::int64_t kCounts[] = {0, 1, 3, 15, 16, 17, 127, 128, 129, 255, 257, 1000, 2049};
-constexpr Geometry kGeometries[] = {{1, 1, 64}, {1, 4, 64}, {2, 64, 64}, {3, 32, 32}, {2, 16, 32}};
+constexpr Geometry kGeometries[] = {{1, 1, 64},     {1, 4, 64, 3}, {2, 64, 64},
+                                    {3, 32, 32, 2}, {2, 16, 32},   {1, 16, 64, 5}};
 
 /// Geometry number `from`, or the next that can be launched.
 Geometry geometry_for(const SymbolicKernel& kernel, int from) {
