@@ -319,3 +319,20 @@ TEST_CASE("what the library cannot run is skipped for a reason", "[verify]") {
   CHECK(why([](verify::Case& c) { c.collective = Collective::all_to_all_v; }) ==
         "NCCL has no all_to_all_v");
 }
+
+TEST_CASE("--subject nccl=LIBRARY finds the library, or says why it is not available", "[verify]") {
+  const auto runtime = test::fake_gpu_runtime(2);
+  const std::string name = std::string("nccl=") + TALLY_FAKE_NCCL;
+  const auto found = verify::find_subject(name, {runtime.get(), {}});
+  REQUIRE(found);
+  REQUIRE(found->subject != nullptr);
+  CHECK_FALSE(found->subject->fixes_order());
+  CHECK_FALSE(found->subject->cannot_run(library_case(Collective::all_reduce, 2)));
+  const auto absent = verify::find_subject("nccl=libabsent.so", {runtime.get(), {}});
+  REQUIRE(absent);
+  CHECK(absent->subject == nullptr);
+  CHECK(absent->unavailable.find("libabsent.so") != std::string::npos);
+  CHECK(verify::find_subject(name, {})->unavailable.find("without kernels") != std::string::npos);
+  CHECK(verify::find_subject(name, {runtime.get(), {2}})->unavailable.find("no device 2") !=
+        std::string::npos);
+}
