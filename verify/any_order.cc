@@ -124,13 +124,14 @@ struct Survey {
 }  // namespace
 
 std::string_view name(Reading reading) {
-  constexpr std::string_view kNames[] = {"only", "premultiplied", "divided", "nan_kept",
-                                         "nan_dropped"};
+  constexpr std::string_view kNames[] = {"only",  "premultiplied", "divided",
+                                         "fused", "nan_kept",      "nan_dropped"};
   return kNames[static_cast<std::size_t>(reading)];
 }
 
 std::vector<Reading> readings(Op op) {
-  if (op == Op::avg) return {Reading::premultiplied, Reading::divided};
+  if (op == Op::avg) return {Reading::premultiplied, Reading::divided, Reading::fused};
+  if (model::premultiplies(op)) return {Reading::premultiplied, Reading::fused};
   if (op == Op::min || op == Op::max) return {Reading::nan_kept, Reading::nan_dropped};
   return {Reading::only};
 }
@@ -159,14 +160,15 @@ AnyOrder::AnyOrder(const model::Arithmetic& arithmetic, Reading reading,
   TALLY_CHECK(arithmetic.wire.is_none(), "a library's reduction has no wire");
   TALLY_CHECK(!terms_.empty() && terms_.size() <= kMaxRanks, "a reduction has 1 to 16 terms");
   const Format format = arithmetic_.element;
-  if (reading == Reading::premultiplied) arithmetic_.op = Op::avg_premul;
-  if (model::premultiplies(arithmetic_.op)) {
-    const float factor = model::premultiplier(arithmetic_, static_cast<int>(terms_.size()));
-    terms_ = multiplied(format, std::move(terms_), factor);
+  const bool multiplies = reading == Reading::premultiplied || reading == Reading::fused;
+  if (multiplies && arithmetic_.op == Op::avg) arithmetic_.op = Op::avg_premul;
+  factor_ = model::premultiplier(arithmetic_, static_cast<int>(terms_.size()));
+  if (reading == Reading::premultiplied) {
+    terms_ = multiplied(format, std::move(terms_), factor_);
     arithmetic_.op = Op::sum;
   }
   size_ = std::ssize(terms_[0]) / model::format(format).bytes();
-  if (arithmetic_.op == Op::sum || arithmetic_.op == Op::avg) {
+  if (model::adds(arithmetic_.op)) {
     bounds_ = reference::any_order_bounds(arithmetic_, terms_);
   }
 }
@@ -181,7 +183,8 @@ Allowance AnyOrder::at(std::int64_t element) const {
     case Op::max:
       return extreme_of(x);
     default:
-      return sum_of(x, bounds_[element]);
+      return reading_ == Reading::fused ? fused_sum_of(x, bounds_[element])
+                                        : sum_of(x, bounds_[element]);
   }
 }
 
@@ -230,6 +233,26 @@ Allowance AnyOrder::sum_of(std::span<const float> x, double any_order_bound) con
     const double magnitude = up(found.positive.magnitude + found.negative.magnitude);
     allowed.bound = up(up(n * u * up(1 + n * u)) * up(magnitude / allowed.divisor));
   }
+  return allowed;
+}
+
+Allowance AnyOrder::fused_sum_of(std::span<const float> x, double any_order_bound) const {
+  // Special values are those of rounded products. Else the bound of these holds too: it counts a
+  // rounding of each product beside those of the sums, and a fused addition has only the latter.
+  std::array<float, kMaxRanks> products;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Format format = arithmetic_.element;
+    products[i] = reference::decode(format, encode(format, x[i] * factor_));
+  }
+  Allowance allowed = sum_of(std::span(products).first(x.size()), any_order_bound);
+  const bool is_special =
+      allowed.code && !std::isfinite(reference::decode(arithmetic_.element, *allowed.code));
+  if (is_special || std::isinf(any_order_bound)) return allowed;
+  allowed.code.reset();
+  allowed.finite = true;
+  allowed.bound = any_order_bound;
+  allowed.sum = {};
+  for (const float value : x) allowed.sum.add(static_cast<double>(value) * factor_);  // exact
   return allowed;
 }
 

@@ -16,10 +16,11 @@
 namespace tally::verify {
 
 /// What NCCL's interface leaves open about an operation. A mean of floats is the sum of
-/// premultiplied terms in NCCL and RCCL (FuncPreMulSum), and the divided sum in others; a minimum
-/// or maximum keeps a NaN, or takes the other value as C's fmin does. A library may do either, but
-/// not both in one call.
-enum class Reading : std::uint8_t { only, premultiplied, divided, nan_kept, nan_dropped };
+/// premultiplied terms in NCCL and RCCL (FuncPreMulSum), and the divided sum in others; a
+/// premultiplied term is rounded before it is added, or a compiler fuses the two and it is not; a
+/// minimum or maximum keeps a NaN, or takes the other value as C's fmin does. A library may do
+/// either, but not both in one call.
+enum class Reading : std::uint8_t { only, premultiplied, divided, fused, nan_kept, nan_dropped };
 std::string_view name(Reading reading);
 std::vector<Reading> readings(model::Op op);
 
@@ -70,11 +71,13 @@ class AnyOrder {
 
  private:
   Allowance sum_of(std::span<const float> x, double any_order_bound) const;
+  Allowance fused_sum_of(std::span<const float> x, double any_order_bound) const;
   Allowance product_of(std::span<const float> x) const;
   Allowance extreme_of(std::span<const float> x) const;
 
   model::Arithmetic arithmetic_;
   Reading reading_;
+  float factor_ = 1;  // of fused terms, which are kept as they are
   reference::RankBuffers terms_;
   std::int64_t size_;
   std::vector<double> bounds_;  // of sums

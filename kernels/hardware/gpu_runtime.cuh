@@ -133,7 +133,9 @@ class DeviceRuntime : public GpuRuntime {
   }
 
   void begin_capture(Stream stream) override {
-    TALLY_GPU_CALL(hipStreamBeginCapture(native(stream), hipStreamCaptureModeThreadLocal));
+    // Relaxed, since a thread captures the streams of several devices, and instantiates the graph of
+    // one while it captures the next.
+    TALLY_GPU_CALL(hipStreamBeginCapture(native(stream), hipStreamCaptureModeRelaxed));
   }
   Graph end_capture(Stream stream) override {
     hipGraph_t graph;

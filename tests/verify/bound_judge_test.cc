@@ -231,6 +231,28 @@ TEST_CASE("whatever a tree of correct operations gives is allowed", "[verify]") 
   }
 }
 
+TEST_CASE("a fused multiplication and addition is allowed, and a wrong factor is not", "[verify]") {
+  std::mt19937 random(3);
+  for (const Format format : {Format::f32, Format::f16, Format::bf16}) {
+    const float factor = round_to(format, 1.0f / 5);
+    int accepted = 0;
+    for (int trial = 0; trial < 2000; ++trial) {
+      std::vector<float> terms(5);
+      for (float& x : terms) x = random_term(format, random, trial % 4 == 0);
+      float right = 0, wrong = 0;
+      for (const float x : terms) {
+        right = round_to(format, std::fma(x, factor, right));
+        wrong = round_to(format, std::fma(x, 0.3f, wrong));
+      }
+      const Element e(format, Op::avg, terms, Reading::fused);
+      CAPTURE(terms, right, e.allowed.exact(), e.allowed.bound);
+      REQUIRE(e.allows(right));
+      accepted += trial % 4 != 0 && e.allows(wrong);
+    }
+    CHECK(accepted < 200);
+  }
+}
+
 TEST_CASE("a lost term is rejected in almost every sum", "[verify]") {
   std::mt19937 random(2);
   int accepted = 0;

@@ -72,8 +72,10 @@ float reduce(const std::vector<float>& terms, int owner, int op, const FakeForma
   };
   float sum = 0;
   for (int k = 1; k <= n; ++k) {
+    const float before = sum;
     const float term = format.round(terms[(owner + k) % n] * factor);
     sum = k == 1 ? term : round(combine(op, sum, term));
+    if (is("fused") && k > 1) sum = format.round(std::fma(terms[(owner + k) % n], factor, before));
   }
   return divides ? sum / static_cast<float>(n) : sum;
 }

@@ -7,11 +7,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "tests/support/catch.h"
 #include "tests/verify/fake_gpu_runtime.h"
 #include "verify/campaign.h"
-#include "verify/device_buffers.h"
+#include "verify/report.h"
 
 namespace {
 
@@ -161,6 +162,24 @@ TEST_CASE("results are judged exactly where order cannot matter, else by their b
   CHECK_FALSE(matches(bounded, "exact"));
 }
 
+TEST_CASE("a report says by what was judged, and what the bits match", "[verify]") {
+  const auto report = [](const CaseResult& result) {
+    std::ostringstream out;
+    verify::json_report(out)->add(result);
+    return out.str();
+  };
+  const Library library;
+  verify::Case c = library_case(Collective::all_reduce, 4, "order_free");
+  const std::string exact = report(library.run(c));
+  CHECK(exact.find(R"("judge":"exact")") != std::string::npos);
+  CHECK(exact.find(R"("max_err_over_bound":null)") != std::string::npos);
+  CHECK(exact.find(R"("matches":["ascending","ring","exact"])") != std::string::npos);
+  const std::string bounded = report(library.run(library_case()));
+  CHECK(bounded.find(R"("judge":"bound")") != std::string::npos);
+  CHECK(bounded.find(R"("max_err_over_bound":0.)") != std::string::npos);
+  CHECK(bounded.find(R"("matches":["ring"])") != std::string::npos);
+}
+
 TEST_CASE("what NCCL leaves open may be either way, and the result says which", "[verify]") {
   verify::Case mean = library_case();
   mean.arithmetic.op = Op::avg;
@@ -171,6 +190,16 @@ TEST_CASE("what NCCL leaves open may be either way, and the result says which", 
   const CaseResult divided = Library("divided").run(mean);
   CHECK(divided.judgement.verdict == Verdict::ok);
   CHECK(matches(divided, "divided"));
+
+  verify::Case factor = library_case(Collective::all_reduce, 2);
+  factor.arithmetic.op = Op::premul_sum;
+  factor.arithmetic.factor = 0.3f;
+  CHECK(Library().run(factor).judgement.is_exact);
+  const CaseResult fused = Library("fused").run(factor);
+  CHECK(fused.judgement.verdict == Verdict::ok);
+  CHECK(matches(fused, "fused"));
+  CHECK_FALSE(matches(fused, "premultiplied"));
+  CHECK(Library("beyond_bound").run(factor).judgement.verdict == Verdict::mismatch);
 
   verify::Case least = library_case(Collective::all_reduce, 4, "corner");
   least.arithmetic.op = Op::min;
@@ -289,4 +318,21 @@ TEST_CASE("what the library cannot run is skipped for a reason", "[verify]") {
         }) == "NCCL has no all_to_all in place");
   CHECK(why([](verify::Case& c) { c.collective = Collective::all_to_all_v; }) ==
         "NCCL has no all_to_all_v");
+}
+
+TEST_CASE("--subject nccl=LIBRARY finds the library, or says why it is not available", "[verify]") {
+  const auto runtime = test::fake_gpu_runtime(2);
+  const std::string name = std::string("nccl=") + TALLY_FAKE_NCCL;
+  const auto found = verify::find_subject(name, {runtime.get(), {}});
+  REQUIRE(found);
+  REQUIRE(found->subject != nullptr);
+  CHECK_FALSE(found->subject->fixes_order());
+  CHECK_FALSE(found->subject->cannot_run(library_case(Collective::all_reduce, 2)));
+  const auto absent = verify::find_subject("nccl=libabsent.so", {runtime.get(), {}});
+  REQUIRE(absent);
+  CHECK(absent->subject == nullptr);
+  CHECK(absent->unavailable.find("libabsent.so") != std::string::npos);
+  CHECK(verify::find_subject(name, {})->unavailable.find("without kernels") != std::string::npos);
+  CHECK(verify::find_subject(name, {runtime.get(), {2}})->unavailable.find("no device 2") !=
+        std::string::npos);
 }
