@@ -12,14 +12,15 @@ namespace {
 struct Phases {
   int barriers;  // that there are
   std::vector<int> stores, loads;
-  bool has_counts = false;  // which are told among the words
+  std::vector<int> stores_among_flags = {};  // as the former, but flags are stored there too
+  bool has_counts = false;                   // which are told among the words
 };
 
 Phases phases(const Kernel& kernel) {
   if (kernel.algorithm == "ring") return {6, {}, {}};
   if (kernel.algorithm == "tree") return {6, {0, 2}, {2, 4}};
-  if (kernel.collective == model::Collective::all_to_all_v) return {4, {0}, {2}, true};
-  return {5, {0, 1}, {3}};
+  if (kernel.collective == model::Collective::all_to_all_v) return {4, {0}, {2}, {}, true};
+  return {5, {0}, {3}, {1}};
 }
 
 /// Accesses of one kind in a phase.
@@ -75,6 +76,9 @@ std::string moves_whole_words(const Kernel& kernel, const Operations& names) {
   };
   for (const int phase : due.stores) {
     if (!moves(stores[phase])) return "scratch is not stored where it should be";
+  }
+  for (const int phase : due.stores_among_flags) {
+    if (!stores[phase].are_words()) return "scratch is not stored where it should be";
   }
   for (const int phase : due.loads) {
     if (!moves(loads[phase])) return "scratch is not loaded where it should be";
