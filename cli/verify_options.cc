@@ -51,7 +51,8 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--calls", typed.calls, "calls in a row in a case, of different sizes (3)");
   app.add_flag("--graph", typed.graph,
                "capture one call and replay it with other inputs, instead of calls in a row");
-  app.add_option("--geometry", typed.geometry, "BLOCKSxTHREADS, with wWAVE for a wave's size and rROUNDS for the rounds of flat "
+  app.add_option("--geometry", typed.geometry,
+                 "BLOCKSxTHREADS, with wWAVE for a wave's size and rROUNDS for the rounds of flat "
                  "algorithms, as in 2x64w64r4 (2x64)");
   app.add_option("--subject", options.subject, "emulator, gpu, nccl[=LIBRARY], mpi");
   app.add_option("--devices", typed.devices, "list of GPUs that play the ranks, beginning with 0");
@@ -133,8 +134,9 @@ std::optional<Error> read_factor(const Typed& typed, Plan& plan) {
 
 std::optional<Error> read_geometry(const std::string& typed, verify::LaunchShape& launch) {
   if (typed.empty()) return std::nullopt;
-  const Error error{"--geometry", "'" + typed + "' is not BLOCKSxTHREADS[wWAVE][rROUNDS]",
-                    "as in 2x64w64r4: up to 304 blocks, 1024 threads, waves of 32 or 64, 256 rounds"};
+  const Error error{
+      "--geometry", "'" + typed + "' is not BLOCKSxTHREADS[wWAVE][rROUNDS]",
+      "as in 2x64w64r4: up to 304 blocks, 1024 threads, waves of 32 or 64, 256 rounds"};
   const auto parsed = verify::parse_launch(typed);
   if (!parsed) return error;
   launch = *parsed;

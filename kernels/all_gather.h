@@ -16,8 +16,9 @@ TALLY_DEVICE void all_gather_flat(Gpu& gpu, const typename R::Arguments& a) {
   const auto codec = codec_of<R>(a);
   const Span mine = my_part_of_block<R>(gpu, codec, a.count);
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto stage = [&](Span part) { stage_block<R>(gpu, a, codec, a.input, 0, part); };
-  const auto fetch = [&](Span part) {
+  const auto stage = [&](Span part)
+                         TALLY_INLINE { stage_block<R>(gpu, a, codec, a.input, 0, part); };
+  const auto fetch = [&](Span part) TALLY_INLINE {
     for (int distance = 0; distance < a.ranks; ++distance) {
       const int owner = (a.rank + distance) % a.ranks;  // not all ask rank 0 first
       fetch_block<R>(gpu, a, codec, owner, 0, part, R::Plan::block_begin(a.count, owner));

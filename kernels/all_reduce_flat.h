@@ -19,7 +19,7 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
   const Span all = R::Plan::summed(a.count, a.ranks);
   const Span mine = piece(all, gpu.block(), gpu.blocks(), codec.unit_bits());
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto sum = [&](Span part) {
+  const auto sum = [&](Span part) TALLY_INLINE {
     for_my_tiles(gpu, codec, part, [&](const Tile& tile) {
       typename R::Element::Value x[R::Codec::kPerWord];
       reduce_tile<R>(gpu, a, codec, tile, x);
@@ -27,7 +27,8 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
     });
   };
   in_rounds<R, Gpu>(
-      barrier, a, mine, codec.unit_bits(), [&](Span part) { stage<R>(gpu, a, part); }, sum);
+      barrier, a, mine, codec.unit_bits(), [&](Span part) TALLY_INLINE { stage<R>(gpu, a, part); },
+      sum);
   barrier.leave();
   barrier.finish();
 }

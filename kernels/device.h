@@ -10,6 +10,9 @@
 #define TALLY_DEVICE inline
 #endif
 
+/// Of a lambda that is called twice, which a compiler might else call as a function.
+#define TALLY_INLINE __attribute__((always_inline))
+
 namespace tally::kernels {
 
 inline constexpr int kMaxRanks = 16;

@@ -18,12 +18,12 @@ TALLY_DEVICE void reduce_scatter_flat(Gpu& gpu, const typename R::Arguments& a) 
   const std::int64_t slot = slot_length<R>(a);
   const Span mine = my_part_of_block<R>(gpu, codec, a.count);
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto stage = [&](Span part) {
+  const auto stage = [&](Span part) TALLY_INLINE {
     for (int to = 0; to < a.ranks; ++to) {
       stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, part);
     }
   };
-  const auto sum = [&](Span part) {
+  const auto sum = [&](Span part) TALLY_INLINE {
     for_my_tiles(gpu, codec, part, [&](const Tile& tile) {
       typename R::Element::Value x[R::Codec::kPerWord];
       reduce_tile<R>(gpu, a, codec, in_slot<R>(tile, a.rank * slot), x);

@@ -154,7 +154,7 @@ class GpuSubject : public Subject {
     }
     session.launch(share, stream(session, share),
                    {kernel(c), c.launch.blocks, c.launch.threads, count,
-                    model::premultiplier(c.arithmetic, c.ranks), calls});
+                    model::premultiplier(c.arithmetic, c.ranks), calls, c.launch.rounds});
   }
 
   /// The calls one after another, with nothing between them.

@@ -44,7 +44,7 @@ class Gpus {
       calls_.push_back(l.calls[place]);
     }
     if (wrong_ == Wrong::wait && l.first_rank == 0) l.own.stuck[0] = {1, 1, c_.ranks - 1, 5};
-    REQUIRE(l.count == c_.counts[number_]);
+    REQUIRE((l.count == c_.counts[number_] && l.rounds == c_.launch.rounds));
     if (static_cast<int>(calls_.size()) == l.ranks) compute();
   }
 
@@ -89,6 +89,7 @@ class Gpus {
 Case example(int ranks = 3) {
   Case c;
   c.ranks = ranks;
+  c.launch.rounds = 2;
   c.counts = {40, 14, 77};
   c.arithmetic.element = model::Format::bf16;
   c.input = *reference::open_input("normal");

@@ -57,20 +57,35 @@ T named(const std::string& name, const std::vector<std::pair<std::string, T>>& t
 }
 
 Kernel begin_kernel(const std::string& symbol) {
-  using model::Accumulate, model::Op;
+  using model::Accumulate, model::Collective, model::Format, model::Moved, model::Op;
   Kernel kernel;
   kernel.name = demangle(symbol);
+  kernel.collective = named<Collective>(kernel.name,
+                                        {{"ReduceScatterFlat", Collective::reduce_scatter},
+                                         {"AllGatherFlat", Collective::all_gather},
+                                         {"AllToAllFlat", Collective::all_to_all},
+                                         {"AllToAllVFlat", Collective::all_to_all_v}},
+                                        Collective::all_reduce);
   kernel.algorithm = named<std::string>(
-      kernel.name, {{"Flat", "flat"}, {"FlatLl", "flat_ll"}, {"Tree", "tree"}, {"Ring", "ring"}},
-      "");
-  if (const auto id = enumerator(kernel.name, "Element<", "Format")) {
+      kernel.name, {{"FlatLl", "flat_ll"}, {"Tree", "tree"}, {"Ring", "ring"}}, "flat");
+  const std::pair<std::string, model::ElementType> kMoved[] = {{"unsigned char", Moved::int8},
+                                                               {"unsigned short", Format::f16},
+                                                               {"unsigned int", Moved::int32},
+                                                               {"unsigned long", Moved::int64}};
+  for (const auto& [bits, element] : kMoved) {
+    if (contains(kernel.name, "RawElement<" + bits + ">")) kernel.arithmetic.element = element;
+  }
+  if (const auto id = enumerator(kernel.name, ":Element<", "Format")) {
     kernel.arithmetic.element = static_cast<model::Format>(*id);
   }
   kernel.arithmetic.wire = wire_of(kernel.name);
-  kernel.arithmetic.op = named<Op>(
-      kernel.name,
-      {{"Average", Op::avg}, {"Product", Op::prod}, {"Minimum", Op::min}, {"Maximum", Op::max}},
-      Op::sum);
+  kernel.arithmetic.op = named<Op>(kernel.name,
+                                   {{"Average", Op::avg},
+                                    {"Product", Op::prod},
+                                    {"Minimum", Op::min},
+                                    {"Maximum", Op::max},
+                                    {"PremultipliedSum", Op::premul_sum}},
+                                   Op::sum);
   kernel.arithmetic.accumulate =
       named<Accumulate>(kernel.name, {{"AccumulateF32", Accumulate::f32}}, Accumulate::element);
   return kernel;

@@ -26,6 +26,7 @@ struct Kernel {
   int stack_bytes = 0;
 
   // What the name says of the recipe. Of a block wire, the format alone.
+  model::Collective collective = model::Collective::all_reduce;
   std::string algorithm;  // flat, flat_ll, tree or ring
   model::Arithmetic arithmetic;
 

@@ -201,7 +201,7 @@ using Blocks = Recipe<F32, Sum, AccumulateF32,
                       BlockCodec<ScaledBlocks<model::Format::e4m3fn, Steps>>, FaithfulPlan>;
 
 #define TALLY_REJECTED_IN(algorithm, recipe, gpu) \
-  template __global__ void collective_kernel<algorithm, recipe, gpu>(const Launch)
+  template __global__ void collective_kernel<algorithm, recipe, gpu>(const TALLY_IN_PLACE Launch)
 #define TALLY_REJECTED(recipe, gpu) TALLY_REJECTED_IN(Flat, recipe, gpu)
 TALLY_REJECTED(Plain, NarrowLoads);
 TALLY_REJECTED(Plain, NarrowStores);

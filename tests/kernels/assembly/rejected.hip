@@ -235,7 +235,7 @@ using F16 = Element<model::Format::f16>;
 using Product16 = Recipe<F16, Product, AccumulateElement, PlainCodec<F16>, FaithfulPlan>;
 
 #define TALLY_REJECTED_IN(algorithm, recipe, gpu) \
-  template __global__ void collective_kernel<algorithm, recipe, gpu>(const Launch)
+  template __global__ void collective_kernel<algorithm, recipe, gpu>(const TALLY_IN_PLACE Launch)
 #define TALLY_REJECTED(recipe, gpu) TALLY_REJECTED_IN(Flat, recipe, gpu)
 TALLY_REJECTED(Plain, NarrowLoads);
 TALLY_REJECTED(Plain, HalfLoads);

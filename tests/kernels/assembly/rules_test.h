@@ -23,16 +23,14 @@ struct Rejected {
 };
 
 inline std::string describe(const Kernel& k) {
-  return k.algorithm + " " + recipe_name(k.arithmetic);
+  return kernel_name(k.collective, k.algorithm, k.arithmetic);
 }
 
 /// Every recipe in every algorithm, each once.
 inline void require_all_recipes(const std::vector<Kernel>& kernels) {
   std::multiset<std::string> wanted, found;
-  for_each_recipe([&]<class R>(const model::Arithmetic& a) {
-    for_each_algorithm<R>([&]<class Algorithm>() {
-      wanted.insert(std::string(Algorithm::kName) + " " + recipe_name(a));
-    });
+  for_each_kernel([&]<class Algorithm, class R>(const model::Arithmetic& a) {
+    wanted.insert(kernel_name(Algorithm::kCollective, Algorithm::kName, a));
   });
   for (const Kernel& kernel : kernels) found.insert(describe(kernel));
   REQUIRE(found == wanted);

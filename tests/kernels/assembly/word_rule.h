@@ -16,13 +16,15 @@ struct Operations {
 };
 
 /// Where scratch is loaded and stored, each access is of 16 bytes; but a block wire's scales are
-/// loaded and stored one by one, in each of their three sizes. A meeting of the ranks is two block
-/// barriers with the flags between: flat has two of them, tree and ring three. In flat and tree
-/// only scratch is stored before the first meeting; after it scratch is loaded and, in tree,
-/// stored; after the second, in tree, it is loaded. Where elements are loaded or stored, narrow
-/// accesses are allowed. So they are in all of the ring, which works on both at once: there it is
-/// counted that there are whole accesses, three loads of scratch, three stores to it and three of
-/// Stuck.
+/// loaded and stored one by one, in each of their three sizes, and the counts of all_to_all_v are.
+/// Where elements are loaded or stored, narrow accesses are allowed. Between which block barriers
+/// only scratch is moved: a meeting of the ranks is two of them with the flags between. Flat
+/// algorithms work in rounds: the first is staged before barrier 1, each other one before barrier
+/// 2, which ends the signal of its own; scratch is read after barrier 3, and two more end the call.
+/// all_to_all_v has no rounds, and two meetings; tree and ring have three. In tree scratch is
+/// stored again after the first and loaded again after the second. In the ring, which works on
+/// both at once, it is counted that there are whole accesses: three loads of scratch, three stores
+/// to it and three of Stuck.
 std::string moves_whole_words(const Kernel&, const Operations&);
 
 }  // namespace tally::kernels::assembly
