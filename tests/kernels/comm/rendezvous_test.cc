@@ -181,27 +181,41 @@ TEST_CASE("strangers on the port disturb nobody", "[kernels]") {
   REQUIRE(said == std::vector<std::string>(3));
 }
 
-TEST_CASE("a rank that sends what is no frame is lost, and the others are told", "[kernels]") {
-  const int port = free_port();
-  const auto said = on_threads(3, [&](int rank) -> std::string {
-    if (rank < 2) return join_and_exchange(join_over_tcp, joining(rank, 3, port), 1);
-    const Time deadline = std::chrono::steady_clock::now() + Milliseconds(5000);
-    const auto socket = connect_to("127.0.0.1", port, deadline);
-    Frame frame;
-    frame.name = "test";
-    frame.rank = rank;
-    frame.size = 3;
-    frame.timeout_ms = 20'000;
-    const Bytes bytes = encode(frame);
-    send(socket->descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    Bytes answer;
-    wait_readable(*socket, deadline);  // all are there
-    receive_some(*socket, answer);
-    send(socket->descriptor(), "xxxx", 4, MSG_NOSIGNAL);
-    return wait_readable(*socket, deadline) ? "" : "nobody hung up";
-  });
-  const std::string lost = "rank 2 sent what is no frame: the bytes are no frame";
-  REQUIRE(said == std::vector<std::string>{lost, lost, ""});
+TEST_CASE("a rank that sends what is no frame, or not now, is lost, and the others are told",
+          "[kernels]") {
+  Frame frame;
+  frame.name = "test";
+  frame.rank = 2;
+  frame.size = 3;
+  frame.timeout_ms = 20'000;
+  Frame impostor = frame, skipping = frame, answer = frame;
+  impostor.rank = 1;
+  impostor.round = 1;
+  skipping.round = 2;
+  answer.kind = FrameKind::gathered;
+  const std::pair<Bytes, std::string> second[] = {
+      {Bytes(4, std::byte{'x'}), "the bytes are no frame"},
+      {encode(impostor), "a frame out of turn"},
+      {encode(skipping), "a frame out of turn"},
+      {encode(answer), "a frame that only rank 0 sends"},
+  };
+  for (const auto& [bytes, what] : second) {
+    const int port = free_port();
+    const auto said = on_threads(3, [&, &wrong = bytes](int rank) -> std::string {
+      if (rank < 2) return join_and_exchange(join_over_tcp, joining(rank, 3, port), 1);
+      const Time deadline = std::chrono::steady_clock::now() + Milliseconds(20'000);
+      const auto socket = connect_to("127.0.0.1", port, deadline);
+      const Bytes first = encode(frame);
+      send(socket->descriptor(), first.data(), first.size(), MSG_NOSIGNAL);
+      Bytes all;
+      wait_readable(*socket, deadline);  // all are there
+      receive_some(*socket, all);
+      send(socket->descriptor(), wrong.data(), wrong.size(), MSG_NOSIGNAL);
+      return wait_readable(*socket, deadline) ? "" : "nobody hung up";
+    });
+    const std::string lost = "rank 2 sent what is no frame: " + what;
+    REQUIRE(said == std::vector<std::string>{lost, lost, ""});
+  }
 }
 
 TEST_CASE("something else that listens at the port is told from rank 0", "[kernels]") {
