@@ -11,13 +11,20 @@
 
 namespace tally::comm {
 
+/// How a call is launched; 0 is what the backend launches otherwise. The bits do not depend on it.
+/// On GPUs only: in the emulator all calls of a communicator are launched alike.
+struct Grid {
+  int blocks = 0, threads = 0;  // of each rank
+  int rounds = 0;               // that flat algorithms work in
+};
+
 /// A call as the backend carries it out. All but `buffers` has to be the same on all ranks.
 struct Issue {
   model::Collective collective = model::Collective::all_reduce;
   std::string algorithm;
   model::Arithmetic arithmetic;
-  std::int64_t count = 0;       // the collective's own; of all_to_all_v the bound
-  int blocks = 0, threads = 0;  // 0: what the backend launches otherwise
+  std::int64_t count = 0;  // the collective's own; of all_to_all_v the bound
+  Grid grid{};
   kernels::RankCall buffers{};
 
   /// "all_reduce of 128 f32, sum, flat": all that ranks have to agree on.

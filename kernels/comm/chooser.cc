@@ -40,7 +40,7 @@ class TableChooser : public Chooser {
       if (!why_not && !model::find_builder(row.collective, row.algorithm)) {
         why_not = model::Error{"", "there is no algorithm '" + row.algorithm + "'", ""};
       }
-      if (!why_not) return Execution{row.algorithm, arithmetic, row.blocks, row.threads};
+      if (!why_not) return Execution{row.algorithm, arithmetic, row.grid};
     }
     return no_kernel(request,
                      "no algorithm is given for " + std::to_string(bytes) + " bytes" +
@@ -53,10 +53,11 @@ class TableChooser : public Chooser {
                       "accumulate=" + std::string(model::name(accumulate_))};
     for (std::size_t i = 0; i < table_.size(); ++i) {
       const AlgorithmRow& row = table_[i];
-      lines.push_back("algorithms[" + std::to_string(i) +
-                      "]=" + std::string(model::name(row.collective)) + " up to " +
-                      std::to_string(row.most_bytes) + ' ' + row.algorithm + ' ' +
-                      std::to_string(row.blocks) + 'x' + std::to_string(row.threads));
+      const auto [blocks, threads, rounds] = row.grid;
+      lines.push_back(
+          "algorithms[" + std::to_string(i) + "]=" + std::string(model::name(row.collective)) +
+          " up to " + std::to_string(row.most_bytes) + ' ' + row.algorithm + ' ' +
+          std::to_string(blocks) + 'x' + std::to_string(threads) + 'x' + std::to_string(rounds));
     }
     return lines;
   }

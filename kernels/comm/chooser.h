@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/comm/backend.h"
 #include "model/rcclx.h"
 
 namespace tally::comm {
@@ -22,7 +23,7 @@ struct Request {
 struct Execution {
   std::string algorithm;
   model::Arithmetic arithmetic;
-  int blocks = 0, threads = 0;  // 0: what the backend launches otherwise
+  Grid grid{};
 };
 
 /// The messages of a collective up to a size: of the larger of a rank's input and output.
@@ -30,7 +31,7 @@ struct AlgorithmRow {
   model::Collective collective = model::Collective::all_reduce;
   std::int64_t most_bytes = 0;
   std::string algorithm;
-  int blocks = 0, threads = 0;
+  Grid grid{};
 };
 /// The first row that a call fits and whose algorithm allows its arithmetic is taken.
 std::vector<AlgorithmRow> default_algorithms();

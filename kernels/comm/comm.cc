@@ -143,13 +143,8 @@ Communicator::Issued Communicator::issue(const Request& request, const kernels::
   if (const auto wrong = cannot_issue()) return *wrong;
   const auto execution = chooser_->choose(request, get_size());
   if (!execution) return execution.error();
-  Issue call{request.collective,
-             execution->algorithm,
-             execution->arithmetic,
-             request.count,
-             execution->blocks,
-             execution->threads,
-             buffers};
+  Issue call{request.collective, execution->algorithm, execution->arithmetic,
+             request.count,      execution->grid,      buffers};
   const std::int64_t bytes =
       message_bytes(request.collective, request.dtype, get_size(), request.count);
   const bool is_cut = bytes > capacity_.message_bytes;

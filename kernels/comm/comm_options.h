@@ -59,7 +59,8 @@ struct Options {
   /// communicator has one of its own, and what writes the tensors has ended before a call.
   kernels::hardware::StreamTag* stream = nullptr;
 
-  /// emulator: memory (strong, gfx942), seed, blocks, threads, wave. gpu: blocks, threads.
+  /// emulator: memory (strong, gfx942), seed, blocks, threads, rounds, wave. gpu: blocks, threads,
+  /// rounds.
   std::map<std::string, std::string> hints;
 };
 

@@ -90,12 +90,15 @@ class GpuRank {
     if (options_.check_calls) {
       if (auto differs = compare(issue)) return differs;
     }
-    const hardware::GroupCall call = {{issue.collective, issue.algorithm, issue.arithmetic},
-                                      issue.blocks > 0 ? issue.blocks : options_.blocks,
-                                      issue.threads > 0 ? issue.threads : options_.threads,
-                                      issue.count,
-                                      model::premultiplier(issue.arithmetic, ranks_),
-                                      {&issue.buffers, 1}};
+    const auto given = [](int ours, int otherwise) { return ours > 0 ? ours : otherwise; };
+    hardware::GroupCall call;
+    call.kernel = {issue.collective, issue.algorithm, issue.arithmetic};
+    call.blocks = given(issue.grid.blocks, options_.grid.blocks);
+    call.threads = given(issue.grid.threads, options_.grid.threads);
+    call.rounds = given(issue.grid.rounds, options_.grid.rounds);
+    call.count = issue.count;
+    call.factor = model::premultiplier(issue.arithmetic, ranks_);
+    call.ranks = {&issue.buffers, 1};
     if (issue.count == 0) return std::nullopt;
     if (const auto reason = session_->cannot_launch(0, call)) {
       return error(issue.text() + " cannot be launched: " + *reason,

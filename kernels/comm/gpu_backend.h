@@ -14,7 +14,7 @@ struct GpuOptions {
   Milliseconds timeout{600'000};
   int device = 0;
   kernels::hardware::Stream stream = nullptr;  // null: one of the communicator's own
-  int blocks = 16, threads = 256;              // of a launch that does not say
+  Grid grid{16, 256, 1};                       // of a launch that does not say
   int max_blocks = 16;                         // of the largest
   bool check_calls = false;
 };

@@ -49,9 +49,9 @@ class Plan {
     gpu.check_calls = options.check_calls;
     gpu.stream = options.stream;
     read_hints(options.hints);
-    gpu.max_blocks = gpu.blocks;
+    gpu.max_blocks = gpu.grid.blocks;
     for (const AlgorithmRow& row : options.algorithms) {
-      gpu.max_blocks = std::max(gpu.max_blocks, row.blocks);
+      gpu.max_blocks = std::max(gpu.max_blocks, row.grid.blocks);
     }
     if (on_gpu_) complain(gpu_unavailable(device.index));
     settings = {"backend=" + backend, "device=" + std::string(on_gpu_ ? "gpu" : "virtual_gpu"),
@@ -116,12 +116,15 @@ class Plan {
     };
     std::map<std::string, Read> known;
     if (on_gpu_) {
-      known = {{"blocks", number(gpu.blocks)}, {"threads", number(gpu.threads)}};
+      known = {{"blocks", number(gpu.grid.blocks)},
+               {"threads", number(gpu.grid.threads)},
+               {"rounds", number(gpu.grid.rounds)}};
     } else {
       known = {
           {"blocks", number(emulator.geometry.blocks)},
           {"threads", number(emulator.geometry.threads)},
           {"wave", number(emulator.geometry.wave)},
+          {"rounds", number(emulator.geometry.rounds)},
           {"seed", number(emulator.seed)},
           {"memory", [this](const std::string&, const std::string& text) { read_memory(text); }}};
     }

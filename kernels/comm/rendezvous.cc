@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -42,7 +43,9 @@ class TcpRendezvous : public Rendezvous {
     frame.rank = joining_.world.rank;
     frame.size = joining_.world.size;
     frame.round = round_++;
-    frame.timeout_ms = static_cast<std::uint32_t>(joining_.timeout.count());
+    constexpr std::int64_t kMostTimeout = std::numeric_limits<std::uint32_t>::max();
+    frame.timeout_ms = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(joining_.timeout.count(), 0, kMostTimeout));
     frame.payload = std::move(mine);
     const Bytes bytes = encode(frame);
     const Time deadline = now() + joining_.timeout + kForTheServer;

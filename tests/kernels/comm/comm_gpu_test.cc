@@ -87,7 +87,7 @@ std::vector<std::string> on_processes(
 TEST_CASE("a call is one launch of the rank, with its buffers and its arithmetic", "[kernels]") {
   const auto said = on_processes(3, [](test::HostMachine& machine, int rank, int port) {
     Options options;
-    options.hints = {{"blocks", "5"}, {"threads", "128"}};
+    options.hints = {{"blocks", "5"}, {"threads", "128"}, {"rounds", "3"}};
     Process process(machine, rank, 3, port, options);
     if (!process.refused().empty()) return process.refused();
     Tensor tensor = process.tensor();
@@ -96,7 +96,8 @@ TEST_CASE("a call is one launch of the rank, with its buffers and its arithmetic
     if (process.launches.size() != 1) return std::string("no launch");
     const auto& [device, blocks, threads, places, launch] = process.launches[0];
     if (blocks != 5 || threads != 128 || places != 1) return std::string("another grid");
-    if (launch.ranks != 3 || launch.first_rank != rank || launch.count != kCount) {
+    if (launch.rounds != 3 || launch.ranks != 3 || launch.first_rank != rank ||
+        launch.count != kCount) {
       return std::string("another call");
     }
     if (launch.calls[0].input != tensor.data || launch.calls[0].output != tensor.data) {

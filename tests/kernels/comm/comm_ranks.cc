@@ -27,16 +27,10 @@ RankBuffers inputs_of(const Case& c) {
   return inputs;
 }
 
-Communicator::Issued issue(Communicator& comm, const Case& c, std::vector<std::byte>& in,
-                           std::vector<std::byte>& out) {
-  const Request& r = c.request;
-  const std::int64_t count = model::output_elements(r.collective, c.ranks, r.count);
-  out.assign(static_cast<std::size_t>(count * r.dtype.bytes()), std::byte{0x5A});
-  if (r.collective == Collective::all_reduce) out = in;
-  const Tensor input{in.data(), static_cast<std::int64_t>(in.size()) / r.dtype.bytes(), r.dtype};
-  Tensor output{out.data(), count, r.dtype};
-  const ReduceOp op{r.op, r.factor};
-  switch (r.collective) {
+Communicator::Issued call(Communicator& comm, const Request& request, Tensor& output,
+                          const Tensor& input) {
+  const ReduceOp op{request.op, request.factor};
+  switch (request.collective) {
     case Collective::all_reduce:
       return comm.all_reduce(output, op, false);
     case Collective::reduce_scatter:
@@ -46,6 +40,17 @@ Communicator::Issued issue(Communicator& comm, const Case& c, std::vector<std::b
     default:
       return comm.all_to_all_single(output, input, false);
   }
+}
+
+Communicator::Issued issue(Communicator& comm, const Case& c, std::vector<std::byte>& in,
+                           std::vector<std::byte>& out) {
+  const Request& r = c.request;
+  const std::int64_t count = model::output_elements(r.collective, c.ranks, r.count);
+  out.assign(static_cast<std::size_t>(count * r.dtype.bytes()), std::byte{0x5A});
+  if (r.collective == Collective::all_reduce) out = in;
+  const Tensor input{in.data(), static_cast<std::int64_t>(in.size()) / r.dtype.bytes(), r.dtype};
+  Tensor output{out.data(), count, r.dtype};
+  return call(comm, r, output, input);
 }
 
 RankBuffers outputs_of(const Case& c, const RankBuffers& inputs) {

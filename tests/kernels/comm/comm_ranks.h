@@ -22,7 +22,10 @@ model::Result<std::shared_ptr<Communicator>> join(const Case& c, int rank);
 /// Drawn inputs of every rank.
 reference::RankBuffers inputs_of(const Case& c);
 
-/// Issues the case's call; `out` becomes what it leaves.
+/// The call of a request, on its tensors; it has ended.
+Communicator::Issued call(Communicator& comm, const Request& request, Tensor& output,
+                          const Tensor& input);
+/// The same on host memory; `out` becomes what it leaves.
 Communicator::Issued issue(Communicator& comm, const Case& c, std::vector<std::byte>& in,
                            std::vector<std::byte>& out);
 
