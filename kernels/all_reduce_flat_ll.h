@@ -6,7 +6,8 @@
 //   block    0          1                each sums its own part of [0, count), in every rank
 //   word     t, t+T...                   thread t of T sends and sums every T-th word of the part
 //
-// Per GPU and link, one way: twice ceil(count / kPerWord) words. No barrier, not even in the block.
+// Per GPU and link, one way: twice ceil(count / kPerWord) words. No barrier of ranks; one of
+// the block, at its end.
 // Scratch: 4 times the inputs of all ranks.
 //
 // In place: a thread has loaded all its words of the input, and sent them, before it stores the

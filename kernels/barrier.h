@@ -2,7 +2,8 @@
 
 // How the same block of all ranks meets.
 //
-//   every thread:        fence(release)            its own stores leave this GPU's caches
+//   every thread:        fence(release)            its own stores leave this GPU's caches; where a
+//                                                  release does not see to that
 //   block barrier
 //   thread p:            flag[peer p][block][me] = epoch   (release)
 //                        until flag[me][block][p] reaches epoch   (acquire)
@@ -61,7 +62,7 @@ class PeerBarrier {
   TALLY_DEVICE void signal(int to, int end) {
     ++signalled_;
     if (!R::Plan::meets(signals_++)) return;
-    gpu_.fence(Release{}, System{});
+    if constexpr (!Gpu::kReleaseCoversBlock) gpu_.fence(Release{}, System{});
     gpu_.block_barrier();
     for (int peer = to + gpu_.thread(); peer < end; peer += gpu_.threads()) {
       if (peer != a_.rank) gpu_.store_flag(flag(peer, a_.rank), signalled_, Release{}, System{});

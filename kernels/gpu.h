@@ -13,8 +13,14 @@
 //                                                   numbers begin at a multiple of width, 1 to the
 //                                                   wave's size; all of them call together
 //   T load(const T*), void store(T*, T)             plain accesses; a Word is one instruction
+//   kReleaseCoversBlock                             whether store_flag(Release), behind a block
+//                                                   barrier, also releases what the other threads
+//                                                   of the block stored before it
+//   kElementsAtOnce                                 so many elements a thread loads before it uses
+//                                                   the first, where their order allows it
 //   void fence(Release, System)                     earlier accesses of this thread before later
-//                                                   stores, as every GPU sees them
+//                                                   stores, as every GPU sees them; only where the
+//                                                   flag's release does not cover the block
 //   void store_flag(uint32*, value, Release, System)
 //   bool wait(const uint32*, predicate, Acquire, System)
 //                                                   until the predicate holds; false when it took

@@ -27,10 +27,9 @@ struct Peers {
 /// What a communicator has for the ranks of a launch alone, place after place.
 struct Own {
   std::uint32_t* epochs;          // [place][max_blocks]: meetings that a block has passed
-  std::uint32_t* packet_epochs;   // [place][max_threads]: calls with elements so far
+  std::uint32_t* packet_epochs;   // [place][max_blocks]: calls with elements so far
   Stuck* stuck;                   // [place]
   std::int32_t max_blocks;        // of the largest launch
-  std::int32_t max_threads;       // of the largest launch, in all its blocks
   std::int64_t words_of_packets;  // of the largest call that sends any
 };
 

@@ -12,10 +12,11 @@
 // other accesses of a call are to what its rank alone has, so relaxed order is enough.
 //
 // The epoch counts the calls that have elements, for ever, in device memory: a flag is never reset,
-// and a replayed graph needs no new arguments. Each thread has an epoch of its own, so that none
-// waits for its block; all are equal, since a call also advances those of threads that only larger
-// launches have. They have to be: which thread writes a packet depends on the call's count, and if
-// threads counted their own work, one could find the flag that it waits for in what another left.
+// and a replayed graph needs no new arguments. Each block has an epoch, which its first thread
+// advances when all have read it; all are equal, since a call also advances those of blocks that
+// only larger launches have. They have to be: which thread writes a packet depends on the call's
+// count, and if blocks counted their own work, one could find the flag that it waits for in what
+// another left.
 //
 // Two halves, by the epoch's parity, are enough. A rank overwrites in call n + 2 what call n left,
 // and begins n + 2 when its whole kernel of n + 1 has ended. Some thread of that received a packet
@@ -42,8 +43,8 @@ namespace tally::kernels {
 /// one.
 struct PacketScratch {
   std::int64_t words;  // of the largest call; Peers::packets is [2][ranks][parts of a word][words]
-  std::uint32_t* epochs;  // own, [threads]: calls with elements so far
-  std::int32_t threads;   // of the largest launch, in all its blocks
+  std::uint32_t* epochs;  // own, [blocks]: calls with elements so far
+  std::int32_t blocks;    // of the largest launch
 };
 
 /// Whether a codec's words are all that crosses: a packet has no place for a scale.
@@ -75,7 +76,7 @@ class PacketExchange {
         a_(a),
         me_(gpu.block() * gpu.threads() + gpu.thread()),
         all_(gpu.blocks() * gpu.threads()),
-        epoch_(gpu.load(a.packets.epochs + me_) + 1),
+        epoch_(gpu.load(a.packets.epochs + gpu.block()) + 1),
         is_due_(R::Plan::meets(0)) {}
 
   /// A word for all ranks, the own one too.
@@ -115,9 +116,11 @@ class PacketExchange {
 
   /// Leaves the count for the next call.
   TALLY_DEVICE void finish() {
-    for (int thread = me_; thread < a_.packets.threads; thread += all_) {
-      gpu_.store(a_.packets.epochs + thread, epoch_);
+    for (int block = gpu_.blocks() + me_; block < a_.packets.blocks; block += all_) {
+      gpu_.store(a_.packets.epochs + block, epoch_);
     }
+    gpu_.block_barrier();  // all have read the own one
+    if (gpu_.thread() == 0) gpu_.store(a_.packets.epochs + gpu_.block(), epoch_);
   }
 
  private:

@@ -64,8 +64,8 @@ TALLY_DEVICE typename R::Arguments arguments(const Launch& launch, int place) {
   a.received_counts = launch.calls[place].received_counts;
   a.epochs = launch.own.epochs + place * launch.own.max_blocks;
   a.packets.words = launch.own.words_of_packets;
-  a.packets.epochs = launch.own.packet_epochs + place * launch.own.max_threads;
-  a.packets.threads = launch.own.max_threads;
+  a.packets.epochs = launch.own.packet_epochs + place * launch.own.max_blocks;
+  a.packets.blocks = launch.own.max_blocks;
   a.stuck = launch.own.stuck + place;
   a.number = launch.number;
   return a;

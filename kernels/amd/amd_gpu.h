@@ -97,6 +97,10 @@ struct AmdNarrow<model::Format::f16> {
 class AmdGpu {
  public:
   static constexpr int kWave = 64;
+  // Not before LLVM pull request 178316: the wave that signals may not wait for a write-back of
+  // other waves' stores.
+  static constexpr bool kReleaseCoversBlock = false;
+  static constexpr int kElementsAtOnce = 32;
   template <model::Format F, model::Beyond beyond>
   using Convert = AmdConvert<F, beyond>;
   template <model::Format F>

@@ -27,6 +27,9 @@ class EmulatedGpu {
   template <model::Format F>
   using Narrow = SoftwareNarrow<F>;
 
+  static constexpr bool kReleaseCoversBlock = false;
+  static constexpr int kElementsAtOnce = 16;
+
   EmulatedGpu(Emulator::State& emulator, Emulator::Thread& self, ThreadId id,
               const Geometry& geometry)
       : emulator_(emulator), self_(self), id_(id), geometry_(geometry) {}

@@ -12,9 +12,6 @@ std::size_t count_bytes(const Geometry& geometry) {
 std::size_t epoch_bytes(const Geometry& geometry) {
   return sizeof(std::uint32_t) * geometry.blocks;
 }
-std::size_t packet_epoch_bytes(const Geometry& geometry) {
-  return epoch_bytes(geometry) * geometry.threads;
-}
 
 }  // namespace
 
@@ -22,7 +19,7 @@ std::size_t Session::room(const Geometry& geometry, std::size_t scratch_bytes,
                           std::size_t packet_bytes) {
   return Memory::room(scratch_bytes) + Memory::room(flag_bytes(geometry)) +
          Memory::room(count_bytes(geometry)) + Memory::room(epoch_bytes(geometry)) +
-         Memory::room(packet_bytes) + Memory::room(packet_epoch_bytes(geometry)) +
+         Memory::room(packet_bytes) + Memory::room(epoch_bytes(geometry)) +
          Memory::room(sizeof(Stuck));
 }
 
@@ -37,7 +34,7 @@ Session::Session(Memory& memory, int ranks_in_all, const Geometry& launch_geomet
     epochs.push_back(memory.allocate(rank, "epochs", epoch_bytes(geometry), zero));
     packets.push_back(memory.allocate(rank, "packets", packet_bytes, stale));
     packet_epochs.push_back(
-        memory.allocate(rank, "packet epochs", packet_epoch_bytes(geometry), zero));
+        memory.allocate(rank, "packet epochs", epoch_bytes(geometry), zero));
     stuck.push_back(memory.allocate(rank, "stuck", sizeof(Stuck), zero));
     peers.scratch[rank] = scratch[rank].first;
     peers.flags[rank] = reinterpret_cast<std::uint32_t*>(flags[rank].first);

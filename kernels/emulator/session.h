@@ -50,7 +50,7 @@ typename R::Arguments bind(const Session& session, const Call& call, int rank,
   launch.own.epochs = numbers(session.epochs[rank]);
   launch.own.packet_epochs = numbers(session.packet_epochs[rank]);
   launch.own.stuck = reinterpret_cast<Stuck*>(session.stuck[rank].first);
-  launch.own.max_threads = session.geometry.blocks * session.geometry.threads;
+  launch.own.max_blocks = session.geometry.blocks;
   launch.own.words_of_packets = static_cast<std::int64_t>(
       session.packets[rank].bytes /
       (packet_bytes_of_word(sizeof(typename R::Codec::Packet)) * session.ranks));

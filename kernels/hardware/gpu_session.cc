@@ -80,8 +80,7 @@ struct GpuSession::Layout {
   struct Own {
     Own(const SessionOptions& o, int ranks)
         : packet_epochs(padded(sizeof(std::uint32_t) * ranks * o.max_blocks)),
-          stuck(packet_epochs +
-                padded(sizeof(std::uint32_t) * ranks * o.max_blocks * o.max_threads)),
+          stuck(packet_epochs + padded(sizeof(std::uint32_t) * ranks * o.max_blocks)),
           bytes(stuck + padded(sizeof(Stuck) * ranks)) {}
     std::size_t packet_epochs, stuck, bytes;
   };
@@ -289,7 +288,6 @@ void GpuSession::launch(int share, Stream stream, const GroupCall& call) {
                 reinterpret_cast<std::uint32_t*>(own + layout.packet_epochs),
                 reinterpret_cast<Stuck*>(own + layout.stuck),
                 options_.max_blocks,
-                options_.max_blocks * options_.max_threads,
                 static_cast<std::int64_t>(options_.packet_bytes /
                                           (packet_bytes_of_word(sizeof(Word)) * ranks_))};
   std::copy(call.ranks.begin(), call.ranks.end(), launch.calls);

@@ -73,6 +73,10 @@ class NvidiaGpu {
   template <model::Format F, model::Beyond beyond>
   using Convert = NvidiaConvert<F, beyond>;
   static constexpr int kWave = 32;
+  // PTX ISA, memory consistency model: barriers are part of causality order, and release patterns
+  // are cumulative. NCCL rests on the same: postPeer in src/device/prims_simple.h.
+  static constexpr bool kReleaseCoversBlock = true;
+  static constexpr int kElementsAtOnce = 32;
   template <model::Format F>
   using Narrow = NvidiaNarrow<F>;
 
@@ -114,7 +118,6 @@ class NvidiaGpu {
     }
   }
 
-  TALLY_DEVICE void fence(Release, System) { ptx::fence_acq_rel_sys(); }
   TALLY_DEVICE void store_flag(std::uint32_t* flag, std::uint32_t value, Release, System) {
     ptx::store_release_sys(flag, value);
   }

@@ -52,9 +52,6 @@ TALLY_DEVICE void store_relaxed_sys(std::uint64_t* p, std::uint64_t value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(global(p)), "l"(value) : "memory");
 }
 
-/// fence.acq_rel.sys: what this thread did is seen before what it does next.
-TALLY_DEVICE void fence_acq_rel_sys() { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
-
 /// %globaltimer, section 10: nanoseconds, in steps of up to about a microsecond.
 TALLY_DEVICE std::uint64_t global_timer() {
   std::uint64_t nanoseconds;
