@@ -19,16 +19,9 @@ TALLY_DEVICE void all_reduce_flat(Gpu& gpu, const typename R::Arguments& a) {
   const Span all = R::Plan::summed(a.count, a.ranks);
   const Span mine = piece(all, gpu.block(), gpu.blocks(), codec.unit_bits());
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto sum = [&](Span part) TALLY_INLINE {
-    for_my_tiles(gpu, codec, part, [&](const Tile& tile) {
-      typename R::Element::Value x[R::Codec::kPerWord];
-      reduce_tile<R>(gpu, a, codec, tile, x);
-      R::Plan::template store<R>(gpu, a, tile, x);
-    });
-  };
   in_rounds<R, Gpu>(
       barrier, a, mine, codec.unit_bits(), [&](Span part) TALLY_INLINE { stage<R>(gpu, a, part); },
-      sum);
+      [&](Span part) TALLY_INLINE { reduce_span<R>(gpu, a, codec, part, 0); });
   barrier.leave();
   barrier.finish();
 }

@@ -28,10 +28,10 @@ TALLY_DEVICE void all_reduce_flat_ll(Gpu& gpu, const typename R::Arguments& a) {
                   [&](const Tile& tile, const auto& codes) { packets.send(tile.word, codes); });
   packets.refresh((all.end + R::Codec::kPerWord - 1) / R::Codec::kPerWord);
   for_my_tiles(gpu, codec, mine, [&](const Tile& tile) {
-    typename R::Element::Value x[R::Codec::kPerWord];
-    const auto receive = [&](int sender) { return packets.receive(sender, tile.word); };
+    typename R::Element::Value x[1][R::Codec::kPerWord];
+    const auto receive = [&](int sender, int) { return packets.receive(sender, tile.word); };
     reduce<R, Gpu>(a, codec, receive, x);
-    R::Plan::template store<R>(gpu, a, tile, x);
+    R::Plan::template store<R>(gpu, a, tile, x[0]);
   });
   packets.finish();
 }

@@ -23,13 +23,6 @@ TALLY_DEVICE typename R::Codec codec_of_slots(const typename R::Arguments& a) {
   return typename R::Codec(a.codec, a.ranks * slot_length<R>(a));
 }
 
-/// A tile of a block, as part of a scratch in which the block begins at element `begin`, which is
-/// whole units.
-template <class R>
-TALLY_DEVICE Tile in_slot(const Tile& tile, std::int64_t begin) {
-  return {tile.word + begin / R::Codec::kPerWord, tile.first + begin, tile.valid};
-}
-
 /// The part of a block of `count` elements that this thread's block works on.
 template <class R, class Gpu>
 TALLY_DEVICE Span my_part_of_block(Gpu& gpu, const typename R::Codec& codec, std::int64_t count) {
@@ -45,7 +38,7 @@ TALLY_DEVICE void stage_block(Gpu& gpu, const typename R::Arguments& a,
   for_my_tiles(gpu, codec, R::Plan::staged(span), [&](const Tile& tile) {
     typename R::Element::Value x[R::Codec::kPerWord];
     load_input<R>(gpu, a, block + tile.first, tile.valid, x);
-    codec.store(gpu, a.scratch(a.rank), in_slot<R>(tile, begin), codec.encode(gpu, tile, x));
+    codec.store(gpu, a.scratch(a.rank), further<R>(tile, begin), codec.encode(gpu, tile, x));
   });
 }
 
@@ -54,12 +47,20 @@ template <class R, class Gpu>
 TALLY_DEVICE void fetch_block(Gpu& gpu, const typename R::Arguments& a,
                               const typename R::Codec& codec, int owner, std::int64_t begin,
                               Span span, std::int64_t to) {
-  for_my_tiles(gpu, codec, span, [&](const Tile& tile) {
-    typename R::Element::Value x[R::Codec::kPerWord];
-    const auto held = R::Plan::template load<R>(gpu, a, codec, owner, in_slot<R>(tile, begin));
-    codec.template decode<Gpu>(held, x);
-    R::Plan::template store<R>(gpu, a, {tile.word, to + tile.first, tile.valid}, x);
-  });
+  constexpr int most = kTilesAtOnce<typename R::Codec, Gpu>;
+  const auto fetch = [&]<int count>(const Tile(&tiles)[count]) TALLY_INLINE {
+    typename R::Codec::Held held[count];
+    for (int i = 0; i < count; ++i) {
+      held[i] = R::Plan::template load<R>(gpu, a, codec, owner, further<R>(tiles[i], begin));
+    }
+    for (int i = 0; i < count; ++i) {
+      typename R::Element::Value x[R::Codec::kPerWord];
+      codec.template decode<Gpu>(held[i], x);
+      const Tile& tile = tiles[i];
+      R::Plan::template store<R>(gpu, a, {tile.word, to + tile.first, tile.valid}, x);
+    }
+  };
+  for_my_tiles_at_once<most>(gpu, codec, span, fetch);
 }
 
 }  // namespace tally::kernels

@@ -138,19 +138,50 @@ TALLY_DEVICE void store_tile(Gpu& gpu, typename E::Storage* p, std::int64_t vali
   }
 }
 
-/// Calls work(tile) for the words of `span` that are this thread's. A span that is not empty begins
-/// at a whole unit, so its first element begins a word and a block. Threads of a codec's group
-/// go on together until none of them has elements.
-template <class Codec, class Gpu, class Work>
-TALLY_DEVICE void for_my_tiles(Gpu& gpu, const Codec& codec, Span span, Work work) {
+/// The tile that lies `ahead` elements further on, which are whole units.
+template <class R>
+TALLY_DEVICE Tile further(const Tile& tile, std::int64_t ahead) {
+  return {tile.word + ahead / R::Codec::kPerWord, tile.first + ahead, tile.valid};
+}
+
+/// Calls work(tiles) for the words of `span` that are this thread's: with an array of `most` while
+/// there are so many, for work that loads all of them before it uses any, and then of one. A span
+/// that is not empty begins at a whole unit, so its first element begins a word and a block.
+/// Threads of a codec's group go on together until none of them has elements.
+template <int most, class Codec, class Gpu, class Work>
+TALLY_DEVICE void for_my_tiles_at_once(Gpu& gpu, const Codec& codec, Span span, Work work) {
   constexpr std::int64_t n = Codec::kPerWord;
   const std::int64_t place = n * (gpu.thread() & (codec.group() - 1));  // within the group
-  for (std::int64_t first = span.begin + gpu.thread() * n; first - place < span.end;
-       first += gpu.threads() * n) {
-    const std::int64_t left = span.end - first;
-    work(Tile{first / n, first, left < 0 ? 0 : left < n ? left : n});
+  const std::int64_t stride = gpu.threads() * n;
+  std::int64_t first = span.begin + gpu.thread() * n;
+  const auto tile = [&](std::int64_t at) TALLY_INLINE {
+    const std::int64_t left = span.end - at;
+    return Tile{at / n, at, left < 0 ? 0 : left < n ? left : n};
+  };
+  if constexpr (most > 1) {
+    for (; first - place + (most - 1) * stride < span.end; first += most * stride) {
+      Tile tiles[most];
+      for (int i = 0; i < most; ++i) tiles[i] = tile(first + i * stride);
+      work(tiles);
+    }
+  }
+  for (; first - place < span.end; first += stride) {
+    const Tile tiles[1] = {tile(first)};
+    work(tiles);
   }
 }
+
+/// Calls work(tile), one after another.
+template <class Codec, class Gpu, class Work>
+TALLY_DEVICE void for_my_tiles(Gpu& gpu, const Codec& codec, Span span, Work work) {
+  for_my_tiles_at_once<1>(gpu, codec, span,
+                          [&](const Tile(&tiles)[1]) TALLY_INLINE { work(tiles[0]); });
+}
+
+/// How many words of a codec a thread loads at once.
+template <class Codec, class Gpu>
+inline constexpr int kTilesAtOnce =
+    Gpu::kElementsAtOnce > Codec::kPerWord ? Gpu::kElementsAtOnce / Codec::kPerWord : 1;
 
 template <class R>
 TALLY_DEVICE typename R::Codec codec_of(const typename R::Arguments& a) {
@@ -256,28 +287,37 @@ TALLY_DEVICE void stage(Gpu& gpu, const typename R::Arguments& a, Span span) {
   });
 }
 
-/// x = what load(rank) holds of each rank, combined in the plan's order, complete.
-template <class R, class Gpu, class Load>
+/// x[i] = what load(rank, i) holds of each rank, combined in the plan's order, complete.
+template <class R, class Gpu, int tiles, class Load>
 TALLY_DEVICE void reduce(const typename R::Arguments& a, const typename R::Codec& codec, Load load,
-                         typename R::Element::Value (&x)[R::Codec::kPerWord]) {
+                         typename R::Element::Value (&x)[tiles][R::Codec::kPerWord]) {
   using E = typename R::Element;
   using Operation = typename R::Operation;
   constexpr int n = R::Codec::kPerWord;
   int k = 0;
   if constexpr (Operation::kStart == Start::first_term) {
     const int first = R::Plan::term(k++, a.ranks);
-    codec.template decode<Gpu>(load(first), x);
+    for (int i = 0; i < tiles; ++i) codec.template decode<Gpu>(load(first, i), x[i]);
   } else {
-    for (int i = 0; i < n; ++i) x[i] = Operation::kStart == Start::one ? E::one() : E::zero();
-  }
-  for (; k < R::Plan::terms(a.ranks); ++k) {
-    typename E::Value term[n];
-    codec.template decode<Gpu>(load(R::Plan::term(k, a.ranks)), term);
-    for (int i = 0; i < n; ++i) {
-      x[i] = R::Accumulator::template combine<Gpu, E, Operation>(x[i], term[i]);
+    for (int i = 0; i < tiles; ++i) {
+      for (auto& value : x[i]) value = Operation::kStart == Start::one ? E::one() : E::zero();
     }
   }
-  for (int i = 0; i < n; ++i) x[i] = Operation::template complete<E>(x[i], a);
+  for (; k < R::Plan::terms(a.ranks); ++k) {
+    const int rank = R::Plan::term(k, a.ranks);
+    typename R::Codec::Held held[tiles];
+    for (int i = 0; i < tiles; ++i) held[i] = load(rank, i);
+    for (int i = 0; i < tiles; ++i) {
+      typename E::Value term[n];
+      codec.template decode<Gpu>(held[i], term);
+      for (int e = 0; e < n; ++e) {
+        x[i][e] = R::Accumulator::template combine<Gpu, E, Operation>(x[i][e], term[e]);
+      }
+    }
+  }
+  for (int i = 0; i < tiles; ++i) {
+    for (auto& value : x[i]) value = Operation::template complete<E>(value, a);
+  }
 }
 
 /// x = what all ranks staged in a tile, reduced.
@@ -285,8 +325,29 @@ template <class R, class Gpu>
 TALLY_DEVICE void reduce_tile(Gpu& gpu, const typename R::Arguments& a,
                               const typename R::Codec& codec, const Tile& tile,
                               typename R::Element::Value (&x)[R::Codec::kPerWord]) {
-  const auto load = [&](int rank) { return R::Plan::template load<R>(gpu, a, codec, rank, tile); };
-  reduce<R, Gpu>(a, codec, load, x);
+  typename R::Element::Value one[1][R::Codec::kPerWord];
+  const auto load = [&](int rank, int) TALLY_INLINE {
+    return R::Plan::template load<R>(gpu, a, codec, rank, tile);
+  };
+  reduce<R, Gpu>(a, codec, load, one);
+  for (int e = 0; e < R::Codec::kPerWord; ++e) x[e] = one[0][e];
+}
+
+/// Output, `span` = what all ranks staged of it, reduced. In scratch it lies `ahead` elements
+/// further on, which are whole units.
+template <class R, class Gpu>
+TALLY_DEVICE void reduce_span(Gpu& gpu, const typename R::Arguments& a,
+                              const typename R::Codec& codec, Span span, std::int64_t ahead) {
+  constexpr int most = kTilesAtOnce<typename R::Codec, Gpu>;
+  const auto sum = [&]<int count>(const Tile(&tiles)[count]) TALLY_INLINE {
+    typename R::Element::Value x[count][R::Codec::kPerWord];
+    const auto load = [&](int rank, int i) TALLY_INLINE {
+      return R::Plan::template load<R>(gpu, a, codec, rank, further<R>(tiles[i], ahead));
+    };
+    reduce<R, Gpu>(a, codec, load, x);
+    for (int i = 0; i < count; ++i) R::Plan::template store<R>(gpu, a, tiles[i], x[i]);
+  };
+  for_my_tiles_at_once<most>(gpu, codec, span, sum);
 }
 
 }  // namespace tally::kernels

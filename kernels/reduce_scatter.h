@@ -23,13 +23,8 @@ TALLY_DEVICE void reduce_scatter_flat(Gpu& gpu, const typename R::Arguments& a) 
       stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, part);
     }
   };
-  const auto sum = [&](Span part) TALLY_INLINE {
-    for_my_tiles(gpu, codec, part, [&](const Tile& tile) {
-      typename R::Element::Value x[R::Codec::kPerWord];
-      reduce_tile<R>(gpu, a, codec, in_slot<R>(tile, a.rank * slot), x);
-      R::Plan::template store<R>(gpu, a, tile, x);
-    });
-  };
+  const auto sum = [&](Span part)
+                       TALLY_INLINE { reduce_span<R>(gpu, a, codec, part, a.rank * slot); };
   in_rounds<R, Gpu>(barrier, a, mine, codec.unit_bits(), stage, sum);
   barrier.leave();
   barrier.finish();

@@ -100,7 +100,7 @@ class AmdGpu {
   // Not before LLVM pull request 178316: the wave that signals may not wait for a write-back of
   // other waves' stores.
   static constexpr bool kReleaseCoversBlock = false;
-  static constexpr int kElementsAtOnce = 32;
+  static constexpr int kElementsAtOnce = 16;
   template <model::Format F, model::Beyond beyond>
   using Convert = AmdConvert<F, beyond>;
   template <model::Format F>

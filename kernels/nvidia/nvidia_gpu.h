@@ -76,7 +76,7 @@ class NvidiaGpu {
   // PTX ISA, memory consistency model: barriers are part of causality order, and release patterns
   // are cumulative. NCCL rests on the same: postPeer in src/device/prims_simple.h.
   static constexpr bool kReleaseCoversBlock = true;
-  static constexpr int kElementsAtOnce = 32;
+  static constexpr int kElementsAtOnce = 16;
   template <model::Format F>
   using Narrow = NvidiaNarrow<F>;
 
