@@ -42,17 +42,19 @@ class Process {
     options.world = World{rank, ranks, rank, "127.0.0.1", port};
     if (!options.max_message_bytes) options.max_message_bytes = 64 << 10;
     options.timeout = Milliseconds(5000);
-    comm_ = new_comm(backend, {Device::Kind::gpu, device}, "test", options);
+    const auto made = new_comm(backend, {Device::Kind::gpu, device}, "test", options);
+    if (made) comm_ = *made;
+    if (!made) refused_ = made.error().what;
   }
   ~Process() {
     if (memory_ != nullptr) runtime_.free(memory_);
-    if (*comm_) (**comm_)->finalize();
+    if (comm_) comm_->finalize();
     comm_.reset();
     runtime_of_thread = nullptr;
   }
 
-  std::string refused() const { return *comm_ ? "" : comm_->error().what; }
-  Communicator& comm() { return ***comm_; }
+  const std::string& refused() const { return refused_; }
+  Communicator& comm() { return *comm_; }
   Tensor tensor(std::int64_t count = kCount) {
     if (memory_ == nullptr) memory_ = runtime_.allocate(1 << 20);
     return {memory_, count, Format::f32};
@@ -68,7 +70,8 @@ class Process {
 
  private:
   test::HostGpuRuntime runtime_;
-  std::optional<model::Result<std::shared_ptr<Communicator>>> comm_;
+  std::shared_ptr<Communicator> comm_;  // null where it was refused
+  std::string refused_;
   void* memory_ = nullptr;
 };
 
