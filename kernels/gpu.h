@@ -27,10 +27,11 @@
 //                                                   longer than kWaitLimitNanoseconds
 //   void store_packet(uint64* packet, uint64 value, Relaxed, System)
 //                                                   8 bytes, seen whole
-//   bool wait_packet(const uint64* packet, predicate, uint64& seen, Relaxed, System)
-//                                                   until the predicate holds for what the packet
-//                                                   holds, which is then in `seen`; false when it
-//                                                   took too long, as wait() does
+//   bool wait_packets(const uint64* first, int64 stride, predicate, uint64 (&seen)[n], Relaxed,
+//                     System)                       until the predicate holds for what each of n
+//                                                   packets holds, which is then in `seen`; all are
+//                                                   looked at at once; false when it took too long,
+//                                                   as wait() does
 //   Convert<format, beyond>                         encode4, decode4: the hardware's conversion
 //                                                   where it has one, else SoftwareConvert
 

@@ -101,16 +101,15 @@ class PacketExchange {
   /// The word that `sender` sent. After a wait that gave up (a_.stuck says where) it waits for
   /// nothing any more: the results are then worthless.
   TALLY_DEVICE CodecWord receive(int sender, std::int64_t word) {
-    Parts parts;
-    for (int part = 0; part < kParts; ++part) {
-      std::uint64_t seen = 0;
-      if (!gpu_.wait_packet(place(a_.rank, sender, part, word), Arrived{epoch_, is_due_}, seen,
-                            Relaxed{}, System{})) {
-        give_up(gpu_, a_.stuck, {1, gpu_.block(), sender, epoch_});
-        is_due_ = false;
-      }
-      parts.at[part] = static_cast<std::uint32_t>(seen);
+    std::uint64_t seen[kParts];
+    if (!gpu_.wait_packets(place(a_.rank, sender, 0, word), a_.packets.words,
+                           Arrived{epoch_, is_due_}, seen, Relaxed{}, System{})) {
+      give_up(gpu_, a_.stuck, {1, gpu_.block(), sender, epoch_});
+      is_due_ = false;
     }
+    Parts parts;
+    for (int part = 0; part < kParts; ++part)
+      parts.at[part] = static_cast<std::uint32_t>(seen[part]);
     return __builtin_bit_cast(CodecWord, parts);
   }
 

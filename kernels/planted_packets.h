@@ -45,10 +45,10 @@ class LlFlagWrap : public OtherGpu<Gpu> {
   // Nothing else of 32 bits is an integer than the threads' epochs.
   std::uint32_t load(const std::uint32_t* epoch) { return Gpu::load(epoch) + kBegin; }
   void store(std::uint32_t* epoch, std::uint32_t value) { Gpu::store(epoch, value - kBegin); }
-  template <class Arrived>
-  bool wait_packet(const std::uint64_t* packet, Arrived arrived, std::uint64_t& seen, Relaxed,
-                   System) {
-    return Gpu::wait_packet(packet, AtLeast{arrived.target}, seen, Relaxed{}, System{});
+  template <class Arrived, int n>
+  bool wait_packets(const std::uint64_t* first, std::int64_t stride, Arrived arrived,
+                    std::uint64_t (&seen)[n], Relaxed, System) {
+    return Gpu::wait_packets(first, stride, AtLeast{arrived.target}, seen, Relaxed{}, System{});
   }
 
  private:

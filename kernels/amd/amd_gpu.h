@@ -184,14 +184,18 @@ class AmdGpu {
   }
 
   /// Each look is GLOBAL_LOAD_DWORDX2 sc0 sc1, S_WAITCNT vmcnt(0).
-  template <class Predicate>
-  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
-                                std::uint64_t& seen, Relaxed, System) {
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
     const std::uint64_t start = __builtin_amdgcn_s_memrealtime();
     for (;;) {
-      seen = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(packet), __ATOMIC_RELAXED,
-                               __HIP_MEMORY_SCOPE_SYSTEM);
-      if (predicate(seen)) return true;
+      bool hold = true;
+      for (int i = 0; i < n; ++i) {
+        seen[i] = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(first + i * stride),
+                                    __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+      }
+      for (int i = 0; i < n; ++i) hold = hold && predicate(seen[i]);
+      if (hold) return true;
       if (__builtin_amdgcn_s_memrealtime() - start > kWaitLimitTicks) return false;
     }
   }

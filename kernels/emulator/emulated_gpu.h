@@ -94,6 +94,15 @@ class EmulatedGpu {
         predicate.target, predicate, seen);
   }
 
+  template <class Predicate, int n, class O, class S>
+  bool wait_packets(const std::uint64_t* first, std::int64_t stride, Predicate predicate,
+                    std::uint64_t (&seen)[n], O order, S scope, Line line = Line::current()) {
+    for (int i = 0; i < n; ++i) {
+      if (!wait_packet(first + i * stride, predicate, seen[i], order, scope, line)) return false;
+    }
+    return true;
+  }
+
   /// Returns what was there before.
   template <class O, class S>
   std::uint32_t fetch_add(std::uint32_t* address, std::uint32_t more, O order, S scope,

@@ -123,9 +123,9 @@ class NvidiaGpu {
   }
   template <class Predicate>
   TALLY_DEVICE bool wait(const std::uint32_t* flag, Predicate predicate, Acquire, System) {
-    const std::uint64_t start = ptx::global_timer();
+    const std::uint64_t start = ptx::clock();
     while (!predicate(ptx::load_acquire_sys(flag))) {
-      if (ptx::global_timer() - start > kWaitLimitNanoseconds) return false;
+      if (ptx::clock() - start > kWaitLimitCycles) return false;
     }
     return true;
   }
@@ -133,18 +133,25 @@ class NvidiaGpu {
   TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
     ptx::store_relaxed_sys(packet, value);
   }
-  template <class Predicate>
-  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
-                                std::uint64_t& seen, Relaxed, System) {
-    const std::uint64_t start = ptx::global_timer();
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
+    const std::uint64_t start = ptx::clock();
     for (;;) {
-      seen = ptx::load_relaxed_sys(packet);
-      if (predicate(seen)) return true;
-      if (ptx::global_timer() - start > kWaitLimitNanoseconds) return false;
+      bool hold = true;
+      for (int i = 0; i < n; ++i) {
+        seen[i] = ptx::load_relaxed_sys(first + i * stride);
+      }
+      for (int i = 0; i < n; ++i) hold = hold && predicate(seen[i]);
+      if (hold) return true;
+      if (ptx::clock() - start > kWaitLimitCycles) return false;
     }
   }
 
  private:
+  // At 2 GHz, which is a little more than these GPUs run at.
+  static constexpr std::uint64_t kWaitLimitCycles = 2 * kWaitLimitNanoseconds;
+
   /// The lanes of this thread's group of `width`. A block is one-dimensional: its threads' lanes
   /// are their numbers modulo the warp's size.
   TALLY_DEVICE std::uint32_t group_mask(int width) const {

@@ -52,11 +52,11 @@ TALLY_DEVICE void store_relaxed_sys(std::uint64_t* p, std::uint64_t value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(global(p)), "l"(value) : "memory");
 }
 
-/// %globaltimer, section 10: nanoseconds, in steps of up to about a microsecond.
-TALLY_DEVICE std::uint64_t global_timer() {
-  std::uint64_t nanoseconds;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
-  return nanoseconds;
+/// %clock64, section 10: cycles of the processor that the thread is on.
+TALLY_DEVICE std::uint64_t clock() {
+  std::uint64_t cycles;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles));
+  return cycles;
 }
 
 // Conversions (cvt). Those to 8 bits exist with satfinite only: NaN stays NaN, and what
