@@ -59,6 +59,7 @@ class Table : public Report {
     out_ << fmt::format(
         "# {} cases: {} ok, {} mismatch, {} hang, {} skipped; {}{} elements in {:.1f} s\n", s.cases,
         s.ok, s.mismatch, s.hang, s.skipped, interleavings, s.elements, s.seconds);
+    if (!s.description.empty()) out_ << "# on " << s.description << "\n";
     for (const std::string& input : s.idle_inputs) {
       out_ << "# input " << input
            << " tests too little: over 10 % of outputs are zero or not finite\n";
@@ -127,6 +128,7 @@ class JsonLines : public Report {
            {"interleavings", s.interleavings},
            {"elements", s.elements},
            {"seconds", s.seconds},
+           {"description", s.description},
            {"idle_inputs", s.idle_inputs}});
   }
 
@@ -195,6 +197,11 @@ class JUnit : public Report {
     suite_.append_attribute("failures") = static_cast<long long>(s.mismatch + s.hang);
     suite_.append_attribute("skipped") = static_cast<long long>(s.skipped);
     suite_.append_attribute("time") = s.seconds;
+    if (!s.description.empty()) {
+      auto property = suite_.prepend_child("properties").append_child("property");
+      property.append_attribute("name") = "description";
+      property.append_attribute("value") = s.description.c_str();
+    }
     document_.save(out_, "  ");
   }
 
