@@ -24,9 +24,9 @@ class Table : public Report {
   explicit Table(std::ostream& out) : out_(out) {
     out_ << fmt::format(
         "# {:>8} {:>8} {:>5} {:>5} {:>5} {:>12} {:>5} {:>8} {:>6} {:>6} {:>7} {:>13}"
-        " {:>8}  {:<13}{}\n",
+        " {:>8}  {:<13}{:<15}{}\n",
         "size", "count", "type", "redop", "algo", "wire", "ranks", "time(us)", "algbw", "busbw",
-        "#wrong", "max err/bound", "verdict", "placement", "input");
+        "#wrong", "max err/bound", "verdict", "placement", "collective", "input");
   }
 
   void add(const CaseResult& result) override {
@@ -35,11 +35,11 @@ class Table : public Report {
     const bool ran = judgement.verdict != Verdict::skipped;
     out_ << fmt::format(
         "  {:>8} {:>8} {:>5} {:>5} {:>5} {:>12} {:>5} {:>8} {:>6} {:>6} {:>7} {:>13}"
-        " {:>8}  {:<13}{}\n",
+        " {:>8}  {:<13}{:<15}{}\n",
         size_bytes(c), c.counts.front(), c.arithmetic.element.name(), model::name(c.arithmetic.op),
         c.algorithm, c.arithmetic.wire.name(), c.ranks, "-", "-", "-",
         ran ? std::to_string(judgement.wrong) : "-", ran ? over_bound(judgement) : "-",
-        name(judgement.verdict), name(c.placement), c.input.name);
+        name(judgement.verdict), name(c.placement), model::name(c.collective), c.input.name);
     if (judgement.verdict == Verdict::ok) return;
     out_ << "    replay: ./tally verify --replay '" << c.text() << "'\n    " << judgement.reason
          << "\n";
