@@ -44,7 +44,8 @@ class Collector {
     on_result_(result);
   }
 
-  Summary finish(double seconds) {
+  Summary finish(const Subject& subject, double seconds) {
+    summary_.description = subject.description();
     summary_.seconds = seconds;
     for (const auto& [name, found] : substance_) {
       if (is_idle(found)) summary_.idle_inputs.push_back(name);
@@ -217,7 +218,7 @@ Summary run_campaign(const std::vector<Case>& cases, const Subject& subject,
     }
   };
   on_all_cores(work);
-  return collector.finish(now() - start);
+  return collector.finish(subject, now() - start);
 }
 
 }  // namespace tally::verify

@@ -20,6 +20,7 @@ struct CaseResult {
 };
 
 struct Summary {
+  std::string description;  // of the subject: Subject::description()
   std::int64_t cases = 0, ok = 0, mismatch = 0, hang = 0, skipped = 0;
   std::int64_t interleavings = 0, elements = 0;
   double seconds = 0;

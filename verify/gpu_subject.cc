@@ -87,6 +87,8 @@ class GpuSubject : public Subject {
     return std::nullopt;
   }
 
+  std::string description() const override { return verify::description(runtime_, devices_); }
+
   Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                   const Run&) const override {
     const std::lock_guard lock(mutex_);

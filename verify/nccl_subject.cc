@@ -208,6 +208,11 @@ class NcclSubject : public Subject {
 
   bool fixes_order() const override { return false; }
 
+  std::string description() const override {
+    return verify::description(runtime_, options_.devices) + ", " + library_->library() + " " +
+           library_->version();
+  }
+
   Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                   const Run&) const override {
     const std::lock_guard lock(mutex_);

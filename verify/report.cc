@@ -24,9 +24,9 @@ class Table : public Report {
   explicit Table(std::ostream& out) : out_(out) {
     out_ << fmt::format(
         "# {:>8} {:>8} {:>5} {:>5} {:>5} {:>12} {:>5} {:>8} {:>6} {:>6} {:>7} {:>13}"
-        " {:>8}  {:<13}{}\n",
+        " {:>8}  {:<13}{:<15}{}\n",
         "size", "count", "type", "redop", "algo", "wire", "ranks", "time(us)", "algbw", "busbw",
-        "#wrong", "max err/bound", "verdict", "placement", "input");
+        "#wrong", "max err/bound", "verdict", "placement", "collective", "input");
   }
 
   void add(const CaseResult& result) override {
@@ -35,11 +35,11 @@ class Table : public Report {
     const bool ran = judgement.verdict != Verdict::skipped;
     out_ << fmt::format(
         "  {:>8} {:>8} {:>5} {:>5} {:>5} {:>12} {:>5} {:>8} {:>6} {:>6} {:>7} {:>13}"
-        " {:>8}  {:<13}{}\n",
+        " {:>8}  {:<13}{:<15}{}\n",
         size_bytes(c), c.counts.front(), c.arithmetic.element.name(), model::name(c.arithmetic.op),
         c.algorithm, c.arithmetic.wire.name(), c.ranks, "-", "-", "-",
         ran ? std::to_string(judgement.wrong) : "-", ran ? over_bound(judgement) : "-",
-        name(judgement.verdict), name(c.placement), c.input.name);
+        name(judgement.verdict), name(c.placement), model::name(c.collective), c.input.name);
     if (judgement.verdict == Verdict::ok) return;
     out_ << "    replay: ./tally verify --replay '" << c.text() << "'\n    " << judgement.reason
          << "\n";
@@ -59,6 +59,7 @@ class Table : public Report {
     out_ << fmt::format(
         "# {} cases: {} ok, {} mismatch, {} hang, {} skipped; {}{} elements in {:.1f} s\n", s.cases,
         s.ok, s.mismatch, s.hang, s.skipped, interleavings, s.elements, s.seconds);
+    if (!s.description.empty()) out_ << "# on " << s.description << "\n";
     for (const std::string& input : s.idle_inputs) {
       out_ << "# input " << input
            << " tests too little: over 10 % of outputs are zero or not finite\n";
@@ -127,6 +128,7 @@ class JsonLines : public Report {
            {"interleavings", s.interleavings},
            {"elements", s.elements},
            {"seconds", s.seconds},
+           {"description", s.description},
            {"idle_inputs", s.idle_inputs}});
   }
 
@@ -195,6 +197,11 @@ class JUnit : public Report {
     suite_.append_attribute("failures") = static_cast<long long>(s.mismatch + s.hang);
     suite_.append_attribute("skipped") = static_cast<long long>(s.skipped);
     suite_.append_attribute("time") = s.seconds;
+    if (!s.description.empty()) {
+      auto property = suite_.prepend_child("properties").append_child("property");
+      property.append_attribute("name") = "description";
+      property.append_attribute("value") = s.description.c_str();
+    }
     document_.save(out_, "  ");
   }
 

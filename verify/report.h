@@ -16,6 +16,9 @@ class Report {
   virtual void finish(const Summary& summary) = 0;
 };
 
+// Where the summary describes the subject (GPUs and versions), so does each but CSV: in a last
+// line, in the summary's object, as a property of the testsuite.
+
 /// The columns that rccl-tests users know, then ours. A failure's replay line and reason follow
 /// its row.
 std::unique_ptr<Report> table_report(std::ostream& out);

@@ -1,5 +1,7 @@
 #include "verify/subject.h"
 
+#include <map>
+
 #include "model/suggestion.h"
 #include "verify/gpu_subject.h"
 #include "verify/nccl_subject.h"
@@ -47,6 +49,19 @@ constexpr KnownSubject kSubjects[] = {
     {"emulator", find_emulator}, {"gpu", find_gpu}, {"nccl", find_nccl}, {"mpi", find_nothing}};
 
 }  // namespace
+
+std::string description(const kernels::hardware::GpuRuntime& runtime,
+                        const std::vector<int>& devices) {
+  std::string text;
+  std::map<std::string, int> of_name;
+  for (const int device : devices) ++of_name[runtime.devices()[device].name];
+  for (const auto& [name, count] : of_name) {
+    text += name + " x " + std::to_string(count) + ", ";
+  }
+  const auto [vendor, driver, version] = runtime.versions();
+  return text + vendor + " driver " + std::to_string(driver) + ", runtime " +
+         std::to_string(version);
+}
 
 std::vector<std::string> subject_names() {
   std::vector<std::string> names;

@@ -53,10 +53,17 @@ class Subject {
   /// Whether it combines ranks in the order of Case::schedule, bit for bit. Where not, results are
   /// judged by what any order allows.
   virtual bool fixes_order() const { return true; }
+  /// What the cases ran on, with versions, where that is not this program alone:
+  /// "NVIDIA H200 x 2, cuda driver 13000, runtime 13000". Printable, on one line.
+  virtual std::string description() const { return ""; }
   /// Runs the calls in a row. inputs: [call][rank]. Safe to call from several threads.
   virtual Observation run(const Case& c, const std::vector<reference::RankBuffers>& inputs,
                           const Run& how) const = 0;
 };
+
+/// Subject::description() of these of the runtime's devices.
+std::string description(const kernels::hardware::GpuRuntime& runtime,
+                        const std::vector<int>& devices);
 
 /// The emulator, on another machine or with a mutation where `base` says so; memory, races and the
 /// log are the case's.

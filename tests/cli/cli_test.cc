@@ -168,14 +168,6 @@ TEST_CASE("2 for a broken .npy, naming the file", "[cli]") {
   CHECK(run("verify --count 11 --input " + whole.path()).status == 2);
 }
 
-TEST_CASE("3 for a subject that is not here", "[cli]") {
-  for (const char* subject : {"gpu", "nccl", "nccl=librccl.so", "mpi"}) {
-    const auto result = run("verify --subject " + std::string(subject));
-    CHECK(result.status == 3);
-    CHECK(result.output.find("not available here") != std::string::npos);
-  }
-}
-
 TEST_CASE("--json - is JSON lines and nothing else, with the documented fields", "[cli]") {
   const auto rows = lines(standard_output(kSmall + "--json -"));
   REQUIRE(rows.size() == 253);

@@ -27,7 +27,7 @@ class ReferenceSubject : public verify::Subject {
                           const verify::Run& how) const override {
     verify::Observation seen;
     for (std::size_t call = 0; call < inputs.size(); ++call) {
-      seen.outputs.push_back(reference::run(c.schedule(c.counts[call]), inputs[call]));
+      seen.outputs.push_back(reference::run(c.schedule(static_cast<int>(call)), inputs[call]));
     }
     seen.choices = 10;
     if (bad_interleavings.contains(how.interleaving.number) && !seen.outputs[0][0].empty()) {
@@ -42,7 +42,7 @@ std::vector<verify::Case> small_cases() {
   verify::Plan plan = verify::default_plans().front();
   plan.counts = {0, 100};
   plan.wires = {model::kNoWire};
-  return *verify::cases(plan);
+  return *verify::cases({plan});
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ TEST_CASE("the bundled tensors are not idle for any wire that holds their range"
   plan.calls = 1;
   plan.placements = {verify::Placement::out_of_place};
   plan.inputs = *reference::bundled_tensors();
-  const auto cases = verify::cases(plan);
+  const auto cases = verify::cases({plan});
   REQUIRE(cases);
   for (const verify::Case& c : *cases) {
     INFO(c.text());

@@ -39,7 +39,7 @@ TEST_CASE("a case makes the round trip through its text", "[verify]") {
     plan.calls = *rc::gen::inRange(1, 6);
     plan.launch.blocks = *rc::gen::inRange(1, 305);
     plan.memory = *rc::gen::element(verify::MemoryKind::strong, verify::MemoryKind::gfx942);
-    auto all = verify::cases(plan);
+    auto all = verify::cases({plan});
     RC_ASSERT(bool(all));
     auto& c = (*all)[*rc::gen::inRange<std::size_t>(0, all->size())];
     if (*rc::gen::arbitrary<bool>()) {
@@ -54,6 +54,44 @@ TEST_CASE("a case makes the round trip through its text", "[verify]") {
     RC_ASSERT(again->text() == c.text());
     RC_ASSERT(again->script == c.script);
   });
+}
+
+TEST_CASE("cases of every collective, type, launch and library make the round trip", "[verify]") {
+  const std::string how =
+      "/out_of_place/launch=2x64w64r4/seed=1/interleavings=1/memory=strong/"
+      "fault=none/input=normal";
+  for (const char* what : {
+           "all_reduce/flat_ll/bf16/e4m3fn/avg/f32/ranks=8/counts=1000,334",
+           "all_reduce/tree/f16/none/premul_sum:0.3/element/ranks=2/counts=9",
+           "all_reduce/ring/f32/none/premul_sum:-1e-05/element/ranks=2/counts=9",
+           "all_reduce/auto/bf16/none/avg_premul/element/ranks=2/counts=9",
+           "reduce_scatter/flat/f32/e4m3fnuz:sat/sum/f32/ranks=3/counts=0,13",
+           "all_gather/flat/f64/none/sum/element/ranks=16/counts=7",
+           "all_to_all/flat/bf16/e4m3fn:b32:e8m0:floor/sum/f32/ranks=5/counts=129",
+           "all_to_all_v/flat/int8/none/sum/element/ranks=8/counts=13,5,50",
+           "all_to_all_v/auto/int64/none/sum/element/ranks=2/counts=13",
+       }) {
+    const std::string text = what + how;
+    INFO(text);
+    const auto c = verify::parse_case(text);
+    REQUIRE(c);
+    CHECK(c->text() == text);
+    CHECK(c->launch.rounds == 4);
+  }
+}
+
+TEST_CASE("one round, a wave of 64 and a factor of 1 have one text", "[verify]") {
+  const std::string whole =
+      "all_reduce/flat/f32/none/premul_sum:1/element/ranks=2/counts=9/out_of_place/"
+      "launch=2x64w64/seed=1/interleavings=1/memory=strong/fault=none/input=normal";
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"2x64w64", "2x64w64r1"}, {"2x64w64", "2x64"}, {"premul_sum:1", "premul_sum"}}) {
+    std::string text = whole;
+    const auto c = verify::parse_case(text.replace(text.find(from), from.size(), to));
+    INFO(text);
+    REQUIRE(c);
+    CHECK(c->text() == whole);
+  }
 }
 
 TEST_CASE("a schedule stands before the input, and the usual one has a name", "[verify]") {
@@ -116,6 +154,16 @@ TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
       replaced("2x64w32", "0x64w32"),
       replaced("2x64w32", "2x64w33"),
       replaced("2x64w32", "2x64w"),
+      replaced("2x64w32", "2x64w32r0"),
+      replaced("2x64w32", "2x64w32r257"),
+      replaced("2x64w32", "2x64r4w32"),
+      replaced("/sum/", "/sum:0.3/"),         // only premul_sum has a factor
+      replaced("/sum/", "/premul_sum:0.3/"),  // and no wire
+      replaced("e4m3fn:sat/sum/f32", "none/premul_sum:x/f32"),
+      replaced("e4m3fn:sat/sum/f32", "none/premul_sum:inf/f32"),
+      replaced("e4m3fn:sat/sum/f32", "none/premul_sum:/f32"),
+      replaced("all_reduce/tree", "all_gather/tree"),
+      replaced("tree/bf16/e4m3fn:sat", "flat/int8/none"),  // int8 only moves
       replaced("seed=5", "seed=-5"),
       replaced("interleavings=3", "interleavings=0"),
       replaced("memory=gfx942", "gfx942"),
@@ -137,18 +185,18 @@ TEST_CASE("a text with one fault is refused, with a hint", "[verify]") {
 TEST_CASE("a plan of too many cases is refused before it is built", "[verify]") {
   verify::Plan plan = verify::default_plans().front();
   plan.counts.assign(20000, 1);
-  CHECK_FALSE(verify::cases(plan));
+  CHECK_FALSE(verify::cases({plan}));
 }
 
 TEST_CASE("shards together are the whole, each case once and in order", "[verify]") {
   verify::Plan plan = verify::default_plans().front();
   std::vector<std::string> whole, parts;
-  const auto all = verify::cases(plan);
+  const auto all = verify::cases({plan});
   REQUIRE(all);
   for (const auto& c : *all) whole.push_back(c.text());
   plan.shards = 7;
   std::vector<std::vector<verify::Case>> shards;
-  for (plan.shard = 0; plan.shard < 7; ++plan.shard) shards.push_back(*verify::cases(plan));
+  for (plan.shard = 0; plan.shard < 7; ++plan.shard) shards.push_back(*verify::cases({plan}));
   for (std::size_t i = 0; i < whole.size(); ++i) parts.push_back(shards[i % 7][i / 7].text());
   CHECK(parts == whole);
 }

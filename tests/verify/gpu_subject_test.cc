@@ -236,7 +236,15 @@ TEST_CASE("a GPU refuses what is the emulator's, and says why", "[verify]") {
   c = example();
   c.launch.blocks = 6;
   CHECK(refusal(c) ==
-        "all blocks have to be on the GPU at once, which has 16 processors for 3 ranks");
+        "all blocks have to be on the GPU at once, which takes 16 of these for 3 ranks");
+}
+
+TEST_CASE("a subject on GPUs names those that it runs on, and versions", "[verify]") {
+  HostMachine machine;
+  HostGpuRuntime runtime(machine, 3);
+  CHECK(verify::gpu_subject(runtime)->description() == "Host x 3, host driver 1, runtime 2");
+  CHECK(verify::gpu_subject(runtime, {2})->description() == "Host x 1, host driver 1, runtime 2");
+  CHECK(verify::emulator_subject()->description().empty());
 }
 
 TEST_CASE("a conversion that differs is a line, and is not accepted", "[verify]") {

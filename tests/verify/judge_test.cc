@@ -28,7 +28,7 @@ struct Fixture {
         inputs.push_back(
             reference::draw(c.input, c.arithmetic.element, {1, call, rank, c.counts[call]}));
       }
-      wanted.push_back(reference::run(c.schedule(c.counts[call]), inputs));
+      wanted.push_back(reference::run(c.schedule(call), inputs));
     }
     seen.outputs = wanted;
   }

@@ -28,7 +28,7 @@ class Needy : public verify::Subject {
     ++runs;
     verify::Observation seen;
     for (std::size_t call = 0; call < inputs.size(); ++call) {
-      seen.outputs.push_back(reference::run(c.schedule(c.counts[call]), inputs[call]));
+      seen.outputs.push_back(reference::run(c.schedule(static_cast<int>(call)), inputs[call]));
     }
     seen.script = c.script.value_or(drawn());
     seen.choices = 1000;

@@ -93,9 +93,12 @@ std::string moves_whole_packets(const Kernel& kernel) {
 
 std::string packets_need_no_order(const Kernel& kernel) {
   if (!kernel.has_packets()) return "";
+  const Instruction* barrier = nullptr;
   for (const Instruction& i : kernel.code) {
-    if (i.operation == "s_barrier") return broken(i, "a barrier");
     if (i.operation == "buffer_wbl2" || i.operation == "buffer_inv") return broken(i, "a fence");
+    if (i.operation == "s_barrier") barrier = &i;
+    const bool is_packet = is_memory_access(i) && has_scope(i);
+    if (is_packet && barrier != nullptr) return broken(*barrier, "a barrier before packets");
   }
   return "";
 }

@@ -12,7 +12,8 @@ namespace tally::kernels::assembly::gfx942 {
 std::string moves_whole_words(const Kernel&);
 /// A packet is stored and loaded 8 bytes at a time, past all caches, and nothing else is.
 std::string moves_whole_packets(const Kernel&);
-/// Where there are packets nothing waits for a barrier or for caches.
+/// Where there are packets nothing waits for caches, nor for a barrier but the one behind all of
+/// them, after which the block's epoch is stored.
 std::string packets_need_no_order(const Kernel&);
 // The next three are about flags, and hold where there are packets instead.
 

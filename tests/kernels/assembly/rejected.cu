@@ -45,12 +45,16 @@ struct ReadOnlyLoads : NvidiaGpu {
   }
 };
 
-struct NoFence : NvidiaGpu {
-  TALLY_DEVICE void fence(Release, System) {}
+struct NoBarrier : NvidiaGpu {
+  TALLY_DEVICE void block_barrier() {}
 };
 
-struct DeviceFence : NvidiaGpu {
-  TALLY_DEVICE void fence(Release, System) { asm volatile("fence.acq_rel.gpu;" : : : "memory"); }
+// What all threads store behind the barrier is not all behind the flag.
+struct StoreBeforeFlag : NvidiaGpu {
+  TALLY_DEVICE void block_barrier() {
+    NvidiaGpu::block_barrier();
+    asm volatile("st.global.u32 [%0], %1;" : : "l"(std::size_t{4096}), "r"(1) : "memory");
+  }
 };
 
 struct RelaxedFlag : NvidiaGpu {
@@ -129,7 +133,7 @@ struct PlainPackets : NvidiaGpu {
 
 struct FencedPackets : NvidiaGpu {
   TALLY_DEVICE void store_packet(std::uint64_t* packet, std::uint64_t value, Relaxed, System) {
-    fence(Release{}, System{});
+    asm volatile("fence.acq_rel.sys;" : : : "memory");
     NvidiaGpu::store_packet(packet, value, Relaxed{}, System{});
   }
 };
@@ -206,8 +210,8 @@ using Blocks = Recipe<F32, Sum, AccumulateF32,
 TALLY_REJECTED(Plain, NarrowLoads);
 TALLY_REJECTED(Plain, NarrowStores);
 TALLY_REJECTED(Plain, ReadOnlyLoads);
-TALLY_REJECTED(Plain, NoFence);
-TALLY_REJECTED(Plain, DeviceFence);
+TALLY_REJECTED(Plain, NoBarrier);
+TALLY_REJECTED(Plain, StoreBeforeFlag);
 TALLY_REJECTED(Plain, RelaxedFlag);
 TALLY_REJECTED(Plain, DeviceFlag);
 TALLY_REJECTED(Plain, MissingAcquire);

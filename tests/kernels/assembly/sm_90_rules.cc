@@ -21,6 +21,9 @@ bool is_ordered(const Instruction& i) {
   static const std::regex ordered(R"(^(ld|st)\.(relaxed|acquire|release|volatile|mmio))");
   return std::regex_search(i.operation, ordered);
 }
+bool is_block_barrier(const Instruction& i) {
+  return starts_with(i, "bar.sync") || starts_with(i, "barrier");
+}
 int count(const Code& code, std::string_view operation) {
   return static_cast<int>(std::count_if(
       code.begin(), code.end(), [&](const Instruction& i) { return i.operation == operation; }));
@@ -58,31 +61,27 @@ std::string moves_whole_packets(const Kernel& kernel) {
 
 std::string packets_need_no_order(const Kernel& kernel) {
   if (!kernel.has_packets()) return "";
+  const Instruction* barrier = nullptr;
   for (const Instruction& i : kernel.code) {
-    for (const std::string_view order : {"bar.", "barrier", "fence", "membar"}) {
-      if (starts_with(i, order)) return broken(i, "a barrier or fence");
-    }
+    if (starts_with(i, "fence") || starts_with(i, "membar")) return broken(i, "a fence");
+    if (is_block_barrier(i)) barrier = &i;
+    if (is_ordered(i) && barrier != nullptr) return broken(*barrier, "a barrier before packets");
   }
   return "";
 }
 
-std::string releases_in_every_thread(const Kernel& kernel) {
+std::string signals_behind_a_barrier(const Kernel& kernel) {
   if (kernel.has_packets()) return "";
-  const Code& code = kernel.code;
-  auto barrier = code.end();
+  const Instruction* latest = nullptr;  // barrier or access, but those of flags
   int flags = 0;
-  for (auto i = code.begin(); i != code.end(); ++i) {
-    if (starts_with(*i, "bar.sync") || starts_with(*i, "barrier")) barrier = i;
-    if (!starts_with(*i, "st.") || !is_ordered(*i)) continue;
-    ++flags;
-    if (barrier == code.end()) return broken(*i, "no block barrier before it");
-    auto before = barrier;
-    while (before != code.begin() && !before->begins_block) {
-      --before;
-      if (starts_with(*before, "fence") || is_access(*before)) break;
-    }
-    if (before->operation != "fence.acq_rel.sys") {
-      return broken(*barrier, "no fence.acq_rel.sys before it");
+  for (const Instruction& i : kernel.code) {
+    const bool stores_flag = starts_with(i, "st.") && is_ordered(i);
+    if (stores_flag) {
+      ++flags;
+      if (latest == nullptr) return broken(i, "no block barrier before it");
+      if (!is_block_barrier(*latest)) return broken(*latest, "between a barrier and a flag");
+    } else if (is_block_barrier(i) || is_access(i)) {
+      latest = &i;
     }
   }
   return flags == 0 ? "no flag is stored" : "";

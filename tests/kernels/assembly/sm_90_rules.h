@@ -12,13 +12,15 @@ std::string moves_whole_words(const Kernel&);
 /// Packets are stored by st.relaxed.sys and loaded by ld.relaxed.sys, 8 bytes at a time, and
 /// nothing else has an order.
 std::string moves_whole_packets(const Kernel&);
-/// Where there are packets there is no barrier and no fence.
+/// Where there are packets there is no fence, and no barrier but the one behind all of them, after
+/// which the block's epoch is stored.
 std::string packets_need_no_order(const Kernel&);
 
 // The next three are about flags, and hold where there are packets instead.
 
-/// Before the block barrier that a flag's store follows, each thread fences for all the system.
-std::string releases_in_every_thread(const Kernel&);
+/// A flag is stored behind a block barrier, with no other access between: its release then covers
+/// what every thread of the block did.
+std::string signals_behind_a_barrier(const Kernel&);
 /// Flags are stored by st.release.sys, and by nothing weaker.
 std::string stores_flags_with_release(const Kernel&);
 /// Flags are loaded by ld.acquire.sys, and by nothing weaker.

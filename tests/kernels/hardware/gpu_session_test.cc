@@ -243,7 +243,7 @@ TEST_CASE("a call that does not fit is refused, and says why", "[kernels]") {
   call = fits;
   call.blocks = 3;
   REQUIRE(refused(call) ==
-          "all blocks have to be on the GPU at once, which has 16 processors for 8 ranks");
+          "all blocks have to be on the GPU at once, which takes 16 of these for 8 ranks");
   call = fits;
   call.threads = 128;
   REQUIRE(refused(call) == "the communicator was not made for so large a launch");

@@ -83,6 +83,8 @@ class HostGpuRuntime : public kernels::hardware::GpuRuntime {
   void replay(Graph graph, Stream stream) override;
   void destroy(Graph graph) override;
   const void* find_kernel(const kernels::hardware::KernelName& name) const override;
+  /// One on each processor.
+  int resident_blocks(const void*, int) const override { return devices_[device_].processors; }
   void launch(const void* kernel, int blocks, int threads, int places, Stream stream,
               const kernels::Launch& launch) override;
   std::vector<kernels::hardware::ConversionDifference> compare_conversions() override {
