@@ -33,6 +33,6 @@ TEST_CASE("every planted fault is caught where its case says, and the healthy ke
       CHECK(clean.caught_by == verify::Detector::none);
       CHECK(clean.interleavings == c->interleavings);
     }
-    CHECK(cases == 1);
+    CHECK(cases >= 1);
   }
 }
