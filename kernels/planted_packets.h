@@ -42,7 +42,7 @@ class LlFlagWrap : public OtherGpu<Gpu> {
   using OtherGpu<Gpu>::OtherGpu;
   using OtherGpu<Gpu>::load;
   using OtherGpu<Gpu>::store;
-  // Nothing else of 32 bits is an integer than the threads' epochs.
+  // Nothing else of 32 bits is an integer than the blocks' epochs.
   std::uint32_t load(const std::uint32_t* epoch) { return Gpu::load(epoch) + kBegin; }
   void store(std::uint32_t* epoch, std::uint32_t value) { Gpu::store(epoch, value - kBegin); }
   template <class Arrived, int n>

@@ -41,6 +41,11 @@ Detection detect(const Case& c, const Subject& subject) {
   return found;
 }
 
+std::string kernel_label(const model::Builder& kernel) {
+  const bool is_named = kernel.collective == model::Collective::all_reduce;
+  return std::string(is_named ? kernel.algorithm : model::name(kernel.collective));
+}
+
 void show(const std::vector<Exhibit>& exhibits,
           const std::function<void(const ExhibitResult&)>& on_result) {
   std::mutex mutex;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/builders.h"
 #include "verify/judge.h"
 
 namespace tally::verify {
@@ -21,6 +22,9 @@ struct Detection {
 
 /// The interleavings of a case until one fails.
 Detection detect(const Case& c, const Subject& subject);
+
+/// What exhibits call a kernel: "tree", "all_gather". All collectives but all_reduce have one.
+std::string kernel_label(const model::Builder& kernel);
 
 /// The kind of a kernel that must not be accused.
 inline constexpr std::string_view kHealthy = "healthy";

@@ -1,9 +1,9 @@
 #include "verify/museum.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kernels/emulator/litmus_kernels.h"
-#include "model/builders.h"
 #include "model/check.h"
 #include "verify/mutants.h"
 #include "verify/order_fault.h"
@@ -18,17 +18,17 @@ constexpr int kHealthyInterleavings = 500;
 constexpr int kLitmusInterleavings = 300;
 
 /// A kernel without a fault, in three calls of different sizes.
-Exhibit healthy(std::string_view algorithm, const model::Arithmetic& arithmetic) {
+Exhibit healthy(const model::Builder& kernel, const model::Arithmetic& arithmetic) {
   Case c;
-  c.algorithm = algorithm;
+  c.collective = kernel.collective;
+  c.algorithm = kernel.algorithm;
   c.arithmetic = arithmetic;
   c.ranks = 2;
   c.counts = {300, 520, 300};
   c.launch = {2, 4, 64};
   c.memory = MemoryKind::gfx942;
   c.interleavings = kHealthyInterleavings;
-  std::string name = c.algorithm + ' ' + arithmetic.wire.name();
-  return {std::move(name), "", std::string(kHealthy), "",
+  return {kernel_label(kernel) + ' ' + arithmetic.wire.name(), "", std::string(kHealthy), "",
           [c] { return detect(c, *emulator_subject()); }};
 }
 
@@ -36,28 +36,38 @@ void add_healthy(std::vector<Exhibit>& all) {
   const model::Wire wires[] = {
       model::kNoWire, model::cast_wire(model::Format::e4m3fnuz),
       model::block_wire(model::Format::e4m3fn, 32, model::Format::f32, model::ScaleRule::amax)};
-  for (const model::Builder& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
+  for (const model::Builder& kernel : model::builders()) {
     for (const model::Wire& wire : wires) {
       const model::Arithmetic arithmetic{
           model::Format::bf16, wire, model::Op::sum,
           wire.is_none() ? model::Accumulate::element : model::Accumulate::f32};
-      if (!model::disallowed(builder.collective, builder.algorithm, arithmetic)) {
-        all.push_back(healthy(builder.algorithm, arithmetic));
+      if (!model::disallowed(kernel.collective, kernel.algorithm, arithmetic)) {
+        all.push_back(healthy(kernel, arithmetic));
       }
     }
   }
 }
 
-Exhibit planted(const PlantedCase& one) {
+Exhibit planted(const PlantedCase& one, std::string exhibit_name) {
   const auto faults = planted_faults();
   const auto fault = std::find_if(faults.begin(), faults.end(),
                                   [&](const PlantedFault& f) { return f.name == one.fault; });
   TALLY_CHECK(fault != faults.end(), "a case plants a fault that is not in the catalogue");
   const auto c = parse_case(std::string(one.case_text));
   TALLY_CHECK(static_cast<bool>(c), "a planted case is a case");
-  return {std::string(one.fault), std::string(fault->report), std::string(fault->kind), "",
+  return {std::move(exhibit_name), std::string(fault->report), std::string(fault->kind), "",
           [c = *c] { return detect(c, *emulator_subject()); }};
+}
+
+/// The first case of a fault is called as it, the others "no_exit_barrier in all_gather".
+void add_planted(std::vector<Exhibit>& all) {
+  std::set<std::string_view> faults;
+  for (const PlantedCase& one : planted_cases()) {
+    std::string name(one.fault);
+    const std::string_view collective = one.case_text.substr(0, one.case_text.find('/'));
+    if (!faults.insert(one.fault).second) (name += " in ") += collective;
+    all.push_back(planted(one, name));
+  }
 }
 
 /// What a litmus kernel did wrong, first of all in the order of the exact judge.
@@ -99,7 +109,7 @@ void add_litmus(std::vector<Exhibit>& all) {
 std::vector<Exhibit> museum() {
   std::vector<Exhibit> all;
   add_healthy(all);
-  for (const PlantedCase& one : planted_cases()) all.push_back(planted(one));
+  add_planted(all);
   add_litmus(all);
   for (Exhibit& mutant : mutant_exhibits()) all.push_back(std::move(mutant));
   return all;

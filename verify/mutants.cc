@@ -1,7 +1,6 @@
 #include "verify/mutants.h"
 
 #include "kernels/emulator/kernel_table.h"
-#include "model/builders.h"
 
 namespace tally::verify {
 namespace {
@@ -10,9 +9,10 @@ using namespace kernels::emulator;
 
 /// Two blocks, that they may be on two XCDs; in each two waves, here of two threads, that one may
 /// be ahead of another; three calls, that one rank may be a call ahead.
-Case case_of(const std::string& algorithm) {
+Case case_of(const model::Builder& kernel) {
   Case c;
-  c.algorithm = algorithm;
+  c.collective = kernel.collective;
+  c.algorithm = kernel.algorithm;
   c.arithmetic = {model::Format::bf16, model::kNoWire, model::Op::sum, model::Accumulate::element};
   c.ranks = 2;
   c.counts = {600, 300, 520};
@@ -22,24 +22,34 @@ Case case_of(const std::string& algorithm) {
   return c;
 }
 
-/// The lines that order something in a run of the healthy kernel.
+/// The lines that order something in a run of the healthy kernel. Where there are counts, they are
+/// all zero: all lines are passed nevertheless.
 std::set<Site> sites_of(const Case& c) {
   const Geometry geometry{c.launch.blocks, c.launch.threads, c.launch.wave};
-  const std::size_t bytes = 2 * c.counts[0],
-                    scratch = kernels::scratch_bytes(model::Collective::all_reduce, c.arithmetic, 1,
-                                                     c.counts[0]);
+  const std::size_t input = 2 * c.input_elements(0), output = 2 * c.output_elements(0),
+                    counts = sizeof(std::int64_t) * c.ranks;
+  const std::size_t scratch =
+      kernels::scratch_bytes(c.collective, c.arithmetic, c.ranks, c.counts[0]);
   const std::size_t packets =
       kernels::packet_bytes(c.algorithm, c.arithmetic, c.ranks, c.counts[0]);
-  Memory memory(c.ranks, 2 * Memory::room(bytes) + Session::room(geometry, scratch, packets));
+  Memory memory(c.ranks, Memory::room(input) + Memory::room(output) + 2 * Memory::room(counts) +
+                             Session::room(geometry, scratch, packets));
   const Session session(memory, c.ranks, geometry, scratch, packets);
   Call call{c.counts[0], {}, {}};
+  const auto allocate = [&](int rank, const char* name, std::size_t bytes) {
+    return memory.allocate(rank, name, bytes, std::byte{}).first;
+  };
   for (int rank = 0; rank < c.ranks; ++rank) {
-    call.inputs.push_back(memory.allocate(rank, "input", bytes, std::byte{}).first);
-    call.outputs.push_back(memory.allocate(rank, "output", bytes, std::byte{}).first);
+    call.inputs.push_back(allocate(rank, "input", input));
+    call.outputs.push_back(allocate(rank, "output", output));
+    auto* const sent = allocate(rank, "send counts", counts);
+    auto* const received = allocate(rank, "received counts", counts);
+    call.send_counts.push_back(reinterpret_cast<std::int64_t*>(sent));
+    call.received_counts.push_back(reinterpret_cast<std::int64_t*>(received));
   }
   Scripted usual({});
   Emulator emulator(memory, c.ranks, usual, {.keeps_log = true});
-  find_kernel({c.algorithm, c.arithmetic, ""})(emulator, session, call);
+  find_kernel({c.algorithm, c.arithmetic, "", c.collective})(emulator, session, call);
   return emulator.run().sites;
 }
 
@@ -71,7 +81,7 @@ std::string Mutant::name() const {
   constexpr std::string_view kOrderings[] = {"fence", "store_flag", "wait", "block_barrier"};
   constexpr std::string_view kChanges[] = {"drop", "relax", "narrow"};
   const Site& site = mutation.site;
-  std::string text = algorithm + ' ' + site.file.substr(site.file.rfind('/') + 1) + ':' +
+  std::string text = kernel_label(*kernel) + ' ' + site.file.substr(site.file.rfind('/') + 1) + ':' +
                      std::to_string(site.line) + ' ';
   text += kOrderings[static_cast<int>(site.ordering)];
   text += ' ';
@@ -81,12 +91,10 @@ std::string Mutant::name() const {
 
 std::vector<Mutant> mutants() {
   std::vector<Mutant> all;
-  for (const model::Builder& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
-    const std::string algorithm(builder.algorithm);
-    for (const Site& site : sites_of(case_of(algorithm))) {
+  for (const model::Builder& kernel : model::builders()) {
+    for (const Site& site : sites_of(case_of(kernel))) {
       for (const Change change : {Change::drop, Change::relax, Change::narrow}) {
-        if (changes(site, change)) all.push_back({algorithm, {site, change}});
+        if (changes(site, change)) all.push_back({&kernel, {site, change}});
       }
     }
   }
@@ -94,7 +102,7 @@ std::vector<Mutant> mutants() {
 }
 
 Detection detect(const Mutant& mutant) {
-  const Case c = case_of(mutant.algorithm);
+  const Case c = case_of(*mutant.kernel);
   const auto search = [&](const Gfx942& machine) {
     return detect(c, *emulator_subject({.gfx942 = machine, .mutation = mutant.mutation}));
   };

@@ -4,6 +4,7 @@
 // time, by the emulator. No kernel is touched.
 
 #include "kernels/emulator/mutation.h"
+#include "model/builders.h"
 #include "verify/exhibit.h"
 
 namespace tally::verify {
@@ -12,12 +13,12 @@ namespace tally::verify {
 inline constexpr std::string_view kGenerated = "generated";
 
 struct Mutant {
-  std::string algorithm;
+  const model::Builder* kernel;
   kernels::emulator::Mutation mutation;
   std::string name() const;  // "flat barrier.h:54 fence drop"
 };
 
-/// Every change of every ordering line that a healthy kernel of each algorithm passes; a change
+/// Every change of every ordering line that the healthy kernel of each algorithm passes; a change
 /// that leaves a line as it is is none.
 std::vector<Mutant> mutants();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// For every fault that can be planted, a case that catches it.
+// For every fault that can be planted, a case that catches it in each collective that it is in.
 
 #include <span>
 #include <string_view>

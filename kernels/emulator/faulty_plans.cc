@@ -5,7 +5,6 @@ namespace tally::kernels::emulator {
 namespace {
 
 using model::Accumulate;
-using model::Beyond;
 using model::Format;
 using model::Op;
 
@@ -51,10 +50,7 @@ void add_faulty_plans(KernelList& list) {
   add_to_blocks<Flat, OtherRanksScale>(list, "other_ranks_scale");
   add_to_blocks<Tree, OtherRanksScale>(list, "other_ranks_scale");
   add_to_blocks<Tree, OwnerKeepsUnquantised>(list, "owner_keeps_unquantised");
-  using Fnuz = CastCodec<Format::e4m3fnuz, Beyond::special>;
-  list.add<Tree, Recipe<F32, Sum, AccumulateF32, Fnuz, OwnerKeepsUnquantised>>(
-      {Format::f32, model::cast_wire(Format::e4m3fnuz), Op::sum, Accumulate::f32},
-      "owner_keeps_unquantised");
+  add_plan_with_wire<Tree, OwnerKeepsUnquantised>(list, "owner_keeps_unquantised");
 }
 
 }  // namespace tally::kernels::emulator

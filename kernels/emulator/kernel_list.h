@@ -60,6 +60,7 @@ void add_f16_kernels(KernelList& list);
 void add_bf16_kernels(KernelList& list);
 void add_raw_kernels(KernelList& list);
 void add_faulty_plans(KernelList& list);
+void add_faulty_blocks(KernelList& list);
 void add_faulty_order(KernelList& list);
 void add_faulty_arithmetic(KernelList& list);
 

@@ -12,6 +12,7 @@ Binder find_binder(const KernelKey& key) {
     add_bf16_kernels(all);
     add_raw_kernels(all);
     add_faulty_plans(all);
+    add_faulty_blocks(all);
     add_faulty_order(all);
     add_faulty_arithmetic(all);
     return all;

@@ -93,6 +93,21 @@ constexpr PlantedFault kCatalogue[] = {
      "NVIDIA/nccl#926"},
     {"ll_one_buffer", "flags", "a call writes over packets that a slow peer has not read",
      "ROCm/aiter#3515: a slot is used again too early"},
+    {"reduce_scatter_misplaced", "movement",
+     "blocks begin at multiples of 128 elements, and end there",
+     "RCCLX low-precision reduce_scatter, low_precision_reduce_scatter.cc "
+     "(meta-pytorch/torchcomms)"},
+    {"own_block_unquantised", "movement",
+     "a rank copies its own block of an all_gather, which its peers decode",
+     "RCCLX low-precision all_gather decodes it too (meta-pytorch/torchcomms)"},
+    {"block_of_peer", "movement", "a rank takes the blocks that its peers have for themselves",
+     "open-mpi/ompi#14433: an all_to_all delivers the wrong blocks"},
+    {"unchecked_counts", "bounds", "counts above their bound are believed",
+     "NCCLX deviceAllToAllv checks none (meta-pytorch/torchcomms)"},
+    {"counts_of_sender", "movement", "a rank receives by the counts by which it sends",
+     "pytorch/pytorch#32361: output splits are the transpose, which nobody checks"},
+    {"received_count_lost", "movement", "the count of a rank that sends nothing is not stored",
+     "open-mpi/ompi#12806: ranks with nothing to receive"},
 };
 
 }  // namespace

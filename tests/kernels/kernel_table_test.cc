@@ -12,20 +12,37 @@
 namespace tally::test {
 namespace {
 
+using kernels::packet_bytes;
+using kernels::scratch_bytes;
 using kernels::emulator::can_launch;
 using kernels::emulator::find_kernel;
 using kernels::emulator::Geometry;
 using kernels::emulator::KernelKey;
 using model::Accumulate;
 using model::Arithmetic;
+using model::Builder;
+using model::Collective;
 using model::Format;
 using model::Op;
 
 constexpr std::int64_t kCounts[] = {0, 1, 3, 15, 16, 17, 127, 128, 129, 255, 257, 1000, 2049};
-constexpr Geometry kGeometries[] = {{1, 1, 64}, {1, 4, 64}, {2, 64, 64}, {3, 32, 32}, {2, 16, 32}};
-constexpr std::string_view kAlgorithms[] = {"flat", "tree", "ring", "flat_ll"};
-constexpr std::string_view kWithBlocks[] = {"flat", "tree", "ring"};
+constexpr Geometry kGeometries[] = {
+    {1, 1, 64}, {1, 4, 64, 3}, {2, 64, 64}, {3, 32, 32, 2}, {2, 16, 32}};
+constexpr std::byte kStale{0x7F};  // fills outputs, as KernelData has it
 constexpr Format kElements[] = {Format::f32, Format::f16, Format::bf16};
+
+KernelKey key_of(const Builder& builder, const Arithmetic& arithmetic) {
+  return {builder.algorithm, arithmetic, "", builder.collective};
+}
+
+/// Fits the run to the collective: all_to_all_v has counts, and no form in place.
+KernelRun fitted(KernelRun how, Collective collective) {
+  how.collective = collective;
+  if (collective != Collective::all_to_all_v) return how;
+  how.in_place = false;
+  how.send_counts = ragged_counts(how.ranks, how.count, how.seed);
+  return how;
+}
 
 /// How a kernel differs from its schedule; "" where it does not.
 std::string difference(const KernelKey& key, const KernelRun& how,
@@ -34,10 +51,13 @@ std::string difference(const KernelKey& key, const KernelRun& how,
   const model::Schedule schedule = schedule_of(key.algorithm, key.arithmetic, how);
   if (const std::string wrong = outcome.misbehaviour(); !wrong.empty()) return wrong;
   if (!how.in_place && outcome.inputs != inputs) return "inputs: changed";
-  if (outcome.trace.link_bytes != model::link_bytes(schedule)) return "bytes: other than planned";
+  if (!was_told_what_was_sent(outcome, how)) return "counts: other than sent";
+  if (outcome.trace.link_bytes != planned_link_bytes(schedule)) return "bytes: other than planned";
   if (!meets_as_planned(outcome.trace, schedule)) return "edges: other than planned";
-  return first_difference(key.arithmetic.element, outcome.outputs,
-                          reference::run(schedule, inputs));
+  reference::RankBuffers wanted;  // where no block comes, what the outputs held before
+  for (const auto& output : outcome.outputs) wanted.emplace_back(output.size(), kStale);
+  reference::run_into(schedule, inputs, wanted);
+  return first_difference(key.arithmetic.element, outcome.outputs, wanted);
 }
 
 /// Of every kernel in the table.
@@ -60,10 +80,11 @@ std::vector<Arithmetic> all_arithmetics() {
 /// Random codes; in every other block of 64 elements none is NaN or infinite, so that blocks have
 /// substance.
 reference::RankBuffers inputs_for(const Arithmetic& arithmetic, const KernelRun& how) {
-  auto inputs = random_inputs(arithmetic.element, how.ranks, how.count, how.seed);
+  const std::int64_t elements = model::input_elements(how.collective, how.ranks, how.count);
+  auto inputs = random_inputs(arithmetic.element, how.ranks, elements, how.seed);
   const auto& f = model::format(arithmetic.element);
   for (auto& input : inputs) {
-    for (std::int64_t i = 0; i < how.count; ++i) {
+    for (std::int64_t i = 0; i < elements; ++i) {
       const std::uint32_t code = code_at(arithmetic.element, input, i);
       const bool is_finite = (code & ~f.sign_mask()) <= f.max_code();
       if (is_finite || i / 64 % 2 == 0) continue;
@@ -80,11 +101,15 @@ reference::RankBuffers inputs_for(const Arithmetic& arithmetic, const KernelRun&
 TEST_CASE("every kernel of the table moves its schedule's bytes and gives its bits", "[kernels]") {
   std::uint64_t runs = 0;
   for (const Arithmetic& arithmetic : all_arithmetics()) {
-    for (const std::string_view algorithm : kAlgorithms) {
-      const KernelKey key{algorithm, arithmetic, ""};
-      REQUIRE((find_kernel(key) == nullptr) ==
-              model::disallowed(model::Collective::all_reduce, algorithm, arithmetic).has_value());
-      if (find_kernel(key) == nullptr) continue;
+    for (const Builder& builder : model::builders()) {
+      // Of kernels that only move, the op is in no name.
+      if (model::only_moves(builder.collective) && arithmetic.op != Op::sum) continue;
+      const KernelKey key = key_of(builder, arithmetic);
+      const bool is_allowed =
+          !model::disallowed(builder.collective, builder.algorithm, arithmetic).has_value();
+      if (!is_allowed && model::only_moves(builder.collective)) continue;
+      REQUIRE((find_kernel(key) != nullptr) == is_allowed);
+      if (!is_allowed) continue;
       for (const int ranks : {1, 2, 3, 8, 16}) {
         ++runs;
         KernelRun how{.ranks = ranks,
@@ -95,13 +120,16 @@ TEST_CASE("every kernel of the table moves its schedule's bytes and gives its bi
         do {
           how.geometry = kGeometries[++shape % std::size(kGeometries)];
         } while (!can_launch(arithmetic, how.geometry));
-        CAPTURE(std::string(algorithm), std::string(model::name(arithmetic.op)), ranks, how.count,
-                arithmetic.wire.name(), how.geometry.threads);
+        how = fitted(how, builder.collective);
+        CAPTURE(std::string(model::name(builder.collective)), std::string(builder.algorithm),
+                std::string(model::name(arithmetic.op)), ranks, how.count, arithmetic.wire.name(),
+                how.geometry.threads, how.geometry.rounds);
         REQUIRE(difference(key, how, inputs_for(arithmetic, how)) == "");
       }
     }
   }
-  REQUIRE(runs == 3 * 5 * (5 * 7 + 2 * (8 * 4 + 16 * 3)));
+  // Without a wire; with a cast; with blocks; what only moves.
+  REQUIRE(runs == 3 * 5 * (5 * 9 + 2 * (8 * 5 + 16 * 4) + 3 * (1 + 8 + 16)));
 }
 
 TEST_CASE("block wires of every length, scale and rule give the reference's bits", "[kernels]") {
@@ -111,24 +139,27 @@ TEST_CASE("block wires of every length, scale and rule give the reference's bits
       for (const int length : {16, 32, 64, 128, 256}) {
         const auto wire =
             model::parse_wire(std::string(format) + ":b" + std::to_string(length) + ":" + scale);
-        for (const std::string_view algorithm : kWithBlocks) {
+        for (const Builder& builder : model::builders()) {
+          if (builder.algorithm == "flat_ll") continue;  // its packets carry no scales
           for (const Format element : kElements) {
             ++runs;
             const Arithmetic arithmetic{element, *wire, Op::sum, Accumulate::f32};
-            const KernelRun how{.ranks = 3,
-                                .count = runs % 2 == 0 ? 1000 : 2047,
-                                .geometry = {2, 32, 32},
-                                .in_place = runs % 5 == 0,
-                                .seed = runs};
-            CAPTURE(std::string(algorithm), wire->name());
-            REQUIRE(difference({algorithm, arithmetic, ""}, how, inputs_for(arithmetic, how)) ==
+            const KernelRun how = fitted({.ranks = 3,
+                                          .count = runs % 2 == 0 ? 1000 : 2047,
+                                          .geometry = {2, 32, 32, 1 + static_cast<int>(runs % 3)},
+                                          .in_place = runs % 5 == 0,
+                                          .seed = runs},
+                                         builder.collective);
+            CAPTURE(std::string(model::name(builder.collective)), std::string(builder.algorithm),
+                    wire->name());
+            REQUIRE(difference(key_of(builder, arithmetic), how, inputs_for(arithmetic, how)) ==
                     "");
           }
         }
       }
     }
   }
-  REQUIRE(runs == 4 * 4 * 5 * 3 * 3);
+  REQUIRE(runs == 4 * 4 * 5 * 7 * 3);
 }
 
 TEST_CASE("the table has no kernel that rounds to the element behind a wire", "[kernels]") {
@@ -155,34 +186,44 @@ TEST_CASE("a wire can be launched where its groups are whole and in one wave", "
 }
 
 TEST_CASE("scratch is the wire's words, and behind them its scales in whole words", "[kernels]") {
-  using kernels::emulator::scratch_bytes;
   const Arithmetic plain{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 0) == 0);
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 8) == 16);
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, plain, 1, 9) == 32);
+  REQUIRE(scratch_bytes(Collective::all_reduce, plain, 1, 0) == 0);
+  REQUIRE(scratch_bytes(Collective::all_reduce, plain, 1, 8) == 16);
+  REQUIRE(scratch_bytes(Collective::all_reduce, plain, 1, 9) == 32);
   const auto with = [](const char* wire) {
     return Arithmetic{Format::f32, *model::parse_wire(wire), Op::sum, Accumulate::f32};
   };
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fnuz"), 1, 16) == 16);
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fnuz"), 1, 17) == 32);
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b32:f32"), 1, 33) ==
+  REQUIRE(scratch_bytes(Collective::all_reduce, with("e4m3fnuz"), 1, 16) == 16);
+  REQUIRE(scratch_bytes(Collective::all_reduce, with("e4m3fnuz"), 1, 17) == 32);
+  REQUIRE(scratch_bytes(Collective::all_reduce, with("e4m3fn:b32:f32"), 1, 33) ==
           48 + 16);  // 8 bytes of scales
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b16:f16"), 1, 129) ==
-          144 + 32);  // 18
-  REQUIRE(kernels::scratch_bytes(model::Collective::all_reduce, with("e4m3fn:b32:e8m0:floor"), 1,
-                                 512) == 512 + 16);
+  REQUIRE(scratch_bytes(Collective::all_reduce, with("e4m3fn:b16:f16"), 1, 129) == 144 + 32);  // 18
+  REQUIRE(scratch_bytes(Collective::all_reduce, with("e4m3fn:b32:e8m0:floor"), 1, 512) == 512 + 16);
+}
+
+TEST_CASE("a scratch of slots has whole units for each rank, and that of others the count",
+          "[kernels]") {
+  const Arithmetic bf16{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
+  const Arithmetic blocks{Format::bf16, *model::parse_wire("e4m3fn:b256:f32"), Op::sum,
+                          Accumulate::f32};
+  for (const Collective collective :
+       {Collective::reduce_scatter, Collective::all_to_all, Collective::all_to_all_v}) {
+    REQUIRE(scratch_bytes(collective, bf16, 3, 0) == 0);
+    REQUIRE(scratch_bytes(collective, bf16, 3, 1) == 3 * 128 * 2);
+    REQUIRE(scratch_bytes(collective, bf16, 3, 129) == 3 * 256 * 2);
+    REQUIRE(scratch_bytes(collective, blocks, 3, 1) == 3 * 256 + 16);  // 12 bytes of scales
+  }
+  REQUIRE(scratch_bytes(Collective::all_gather, bf16, 3, 9) == 32);
 }
 
 TEST_CASE("packets take four times the wire's words of every rank, where any are sent",
           "[kernels]") {
-  using kernels::emulator::packet_bytes;
   const Arithmetic plain{Format::bf16, model::kNoWire, Op::sum, Accumulate::element};
   const Arithmetic cast{Format::f32, model::cast_wire(Format::e5m2), Op::sum, Accumulate::f32};
-  REQUIRE(kernels::packet_bytes("flat_ll", plain, 8, 0) == 0);
-  REQUIRE(kernels::packet_bytes("flat_ll", plain, 8, 9) ==
-          2 * 8 * 2 * 32);  // halves, ranks, flags, words
-  REQUIRE(kernels::packet_bytes("flat_ll", cast, 3, 17) == 2 * 3 * 2 * 32);
-  REQUIRE(kernels::packet_bytes("flat", plain, 8, 9) == 0);
+  REQUIRE(packet_bytes("flat_ll", plain, 8, 0) == 0);
+  REQUIRE(packet_bytes("flat_ll", plain, 8, 9) == 2 * 8 * 2 * 32);  // halves, ranks, flags, words
+  REQUIRE(packet_bytes("flat_ll", cast, 3, 17) == 2 * 3 * 2 * 32);
+  REQUIRE(packet_bytes("flat", plain, 8, 9) == 0);
 }
 
 }  // namespace tally::test

@@ -42,7 +42,7 @@ struct RefreshesOften : FaithfulPlan {
   static constexpr std::uint32_t kRefreshPeriod = 8;
 };
 
-/// Threads without elements do not count the call.
+/// Blocks without elements do not count the call.
 struct CountsOwnWork {
   template <class R>
   static void run(EmulatedGpu& gpu, const typename R::Arguments& a) {
@@ -51,11 +51,11 @@ struct CountsOwnWork {
   }
 };
 
-/// Only the threads that a launch has count it.
-struct CountsOwnThreads {
+/// Only the blocks that a launch has count it.
+struct CountsOwnBlocks {
   template <class R>
   static void run(EmulatedGpu& gpu, typename R::Arguments a) {
-    a.packets.threads = gpu.blocks() * gpu.threads();
+    a.packets.blocks = gpu.blocks();
     FlatLl::run<R>(gpu, a);
   }
 };
@@ -172,7 +172,7 @@ TEST_CASE("calls of all sizes and launches follow each other", "[kernels]") {
     REQUIRE(failures<FaithfulPlan>(pieces, first) == 0);
   }
   REQUIRE(failures<FaithfulPlan, CountsOwnWork>(pieces) > 0);
-  REQUIRE(failures<FaithfulPlan, CountsOwnThreads>(pieces) > 0);
+  REQUIRE(failures<FaithfulPlan, CountsOwnBlocks>(pieces) > 0);
 }
 
 TEST_CASE("calls in which nobody waits must not count", "[kernels]") {
@@ -188,7 +188,7 @@ TEST_CASE("two halves of the scratch are enough, and one is not", "[kernels]") {
   REQUIRE(failures<OneHalf>(alike) > 0);
 }
 
-TEST_CASE("every call with elements counts once, in all threads", "[kernels]") {
+TEST_CASE("every call with elements counts once, in all blocks", "[kernels]") {
   for (const std::uint32_t first : {0u, 0xFFFF'FFFEu}) {
     const std::vector<Piece> pieces = {{300, kLarge}, {0, kLarge}, {5, kSmall}, {300, kLarge}};
     const KernelRun how{
@@ -199,7 +199,7 @@ TEST_CASE("every call with elements counts once, in all threads", "[kernels]") {
                     kernels::packet_bytes("flat_ll", kPlain, 2, how.count)});
     REQUIRE(outcome.misbehaviour() == "");
     for (const auto& epochs : outcome.packet_epochs) {
-      REQUIRE(epochs == std::vector<std::uint32_t>(12, first + 3));
+      REQUIRE(epochs == std::vector<std::uint32_t>(3, first + 3));
     }
     // The barriers of other algorithms are elsewhere.
     for (const auto& epochs : outcome.epochs) REQUIRE(epochs == std::vector(3, first));

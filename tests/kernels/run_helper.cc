@@ -4,6 +4,7 @@
 
 #include "model/builders.h"
 #include "model/check.h"
+#include "tests/reference/rank_buffers.h"
 
 namespace tally::test {
 namespace {
@@ -144,6 +145,39 @@ bool meets_as_planned(const Trace& trace, const model::Schedule& schedule) {
     for (model::Edge& edge : edges) edge.times = 1;
   }
   return edges == model::wait_edges(schedule);
+}
+
+std::vector<std::int64_t> planned_link_bytes(const model::Schedule& schedule) {
+  std::vector<std::int64_t> all = model::link_bytes(schedule);
+  if (schedule.collective != model::Collective::all_to_all_v) return all;
+  const std::size_t counts = sizeof(std::int64_t) * schedule.lanes[0].size();
+  for (int from = 0; from < schedule.ranks; ++from) {
+    for (int to = 0; to < schedule.ranks; ++to) {
+      if (from != to) all[from * schedule.ranks + to] += static_cast<std::int64_t>(counts);
+    }
+  }
+  return all;
+}
+
+std::vector<std::int64_t> ragged_counts(int ranks, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> counts;
+  Random random(seed);
+  for (int pair = 0; pair < ranks * ranks; ++pair) {
+    const auto some = static_cast<std::int64_t>(random.bits() >> 32) % (count + 1);
+    const std::int64_t any[] = {0, count, some, some};
+    counts.push_back(any[random.below(4)]);
+  }
+  return counts;
+}
+
+bool was_told_what_was_sent(const KernelOutcome& outcome, const KernelRun& how) {
+  for (int to = 0; to < std::ssize(outcome.received_counts); ++to) {
+    for (int from = 0; from < how.ranks; ++from) {
+      const std::int64_t sent = how.send_counts[from * how.ranks + to];
+      if (outcome.received_counts[to][from] != sent) return false;
+    }
+  }
+  return true;
 }
 
 model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic& arithmetic,

@@ -42,7 +42,7 @@ struct KernelOutcome {
   kernels::emulator::Trace trace;
   std::vector<std::string> broken_guards;
   std::vector<std::vector<std::uint32_t>> epochs;         // [rank][block]
-  std::vector<std::vector<std::uint32_t>> packet_epochs;  // [rank][thread]
+  std::vector<std::vector<std::uint32_t>> packet_epochs;  // [rank][block]
   std::vector<kernels::Stuck> stuck;                      // [rank]
 
   /// What no correct kernel does, whatever it computes; "" where it did not.
@@ -62,6 +62,16 @@ KernelOutcome run_kernel(const kernels::emulator::KernelKey&, const KernelRun&,
 /// packets each one is waited for, the own ones too, and the schedule has one wait for all that
 /// come from a lane: then it is compared who waited for whom, not how often.
 bool meets_as_planned(const kernels::emulator::Trace&, const model::Schedule&);
+
+/// The schedule's bytes on each link, and of all_to_all_v those of the counts beside: each lane
+/// tells each peer one, which is no element of the schedule's.
+std::vector<std::int64_t> planned_link_bytes(const model::Schedule&);
+
+/// None, all, and some of `count` elements for each pair of ranks, [from * ranks + to].
+std::vector<std::int64_t> ragged_counts(int ranks, std::int64_t count, std::uint64_t seed);
+
+/// Whether each rank was told what the others sent it; of another collective nothing is told.
+bool was_told_what_was_sent(const KernelOutcome&, const KernelRun&);
 
 /// The schedule that the kernel is an implementation of.
 model::Schedule schedule_of(std::string_view algorithm, const model::Arithmetic&, const KernelRun&);

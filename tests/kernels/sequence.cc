@@ -10,6 +10,7 @@ namespace tally::test {
 namespace {
 
 using kernels::emulator::KernelKey;
+using model::Collective;
 
 constexpr int kMostElements = 2000;
 
@@ -33,7 +34,7 @@ Step any_step(const Sequence& sequence, const std::vector<KernelKey>& kernels) {
   Step step;
   step.kernel = kernels[below(static_cast<int>(kernels.size()))];
   step.count = any_count(sequence.ranks);
-  step.is_in_place = below(2) == 1;
+  step.is_in_place = below(2) == 1 && step.kernel.collective != Collective::all_to_all_v;
   step.stream = below(2);
   step.replays = std::max(0, below(6) - 2);
   if (below(3) == 0) step.delay = Delay{below(sequence.ranks), below(sequence.geometry.blocks)};
@@ -67,6 +68,7 @@ std::vector<Sequence> plainer(const Sequence& sequence, const KernelKey& plaines
   }
   if (sequence.ranks > 2) --all.emplace_back(sequence).ranks;
   if (sequence.geometry.blocks > 1) all.emplace_back(sequence).geometry.blocks = 1;
+  if (sequence.geometry.rounds > 1) all.emplace_back(sequence).geometry.rounds = 1;
   if (sequence.geometry.threads > 1) --all.emplace_back(sequence).geometry.threads;
   for (int i = 0; i < calls; ++i) {
     for (const Step& step : plainer(sequence.steps[i], plainest)) {
@@ -86,6 +88,9 @@ std::vector<Sequence> plainer(const Sequence& sequence, const KernelKey& plaines
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
   const auto& [element, wire, op, accumulate, factor] = step.kernel.arithmetic;
+  if (step.kernel.collective != Collective::all_reduce) {
+    out << model::name(step.kernel.collective) << ' ';
+  }
   out << step.kernel.algorithm << ' ' << model::format(element).name << ' ' << model::name(op)
       << ' ' << wire.name() << " count=" << step.count << " stream " << step.stream;
   if (step.is_in_place) out << ", in place";
@@ -97,6 +102,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 std::ostream& operator<<(std::ostream& out, const Sequence& sequence) {
   out << sequence.ranks << " ranks, blocks x threads " << sequence.geometry.blocks << 'x'
       << sequence.geometry.threads << ", seed " << sequence.seed;
+  if (sequence.geometry.rounds > 1) out << ", rounds " << sequence.geometry.rounds;
   for (std::size_t i = 0; i < sequence.steps.size(); ++i) {
     out << "\ncall " << i + 1 << ": " << sequence.steps[i];
   }
@@ -106,15 +112,16 @@ std::ostream& operator<<(std::ostream& out, const Sequence& sequence) {
 std::vector<KernelKey> kernels_with(const std::vector<model::Arithmetic>& arithmetics,
                                     std::string_view fault) {
   std::vector<KernelKey> all;
-  for (const model::Builder& builder : model::builders()) {
-    if (builder.collective != model::Collective::all_reduce) continue;
+  for (const auto& [algorithm, collective, build] : model::builders()) {
     for (const model::Arithmetic& arithmetic : arithmetics) {
-      const KernelKey key{builder.algorithm, arithmetic, fault};
+      const KernelKey key{algorithm, arithmetic, fault, collective};
+      if (model::disallowed(collective, algorithm, arithmetic)) continue;
       if (find_binder(key) != nullptr) all.push_back(key);
     }
   }
-  std::stable_partition(all.begin(), all.end(),
-                        [](const KernelKey& key) { return key.algorithm == "flat"; });
+  std::stable_partition(all.begin(), all.end(), [](const KernelKey& key) {
+    return key.collective == Collective::all_reduce && key.algorithm == "flat";
+  });
   return all;
 }
 
@@ -122,7 +129,7 @@ rc::Gen<Sequence> any_sequence(std::vector<KernelKey> kernels) {
   const auto draw = [kernels] {
     Sequence sequence;
     sequence.ranks = 2 + below(3);
-    sequence.geometry = {1 + below(2), 1 + below(4), 64};
+    sequence.geometry = {1 + below(2), 1 + below(4), 64, 1 + below(3)};
     sequence.seed = below(1'000'000);
     for (int left = 1 + below(8); left > 0; --left) {
       sequence.steps.push_back(any_step(sequence, kernels));

@@ -5,6 +5,7 @@
 
 #include "model/builders.h"
 #include "model/check.h"
+#include "tests/kernels/run_helper.h"
 #include "tests/reference/rank_buffers.h"
 
 namespace tally::test {
@@ -89,64 +90,99 @@ std::string what_happened(const Trace& trace, const Memory& memory) {
 struct SequenceCheck::Buffers {
   Call call;
   std::vector<Buffer> inputs, outputs;           // [rank]
+  std::vector<Buffer> received;                  // counts of all_to_all_v, [rank]
   std::vector<std::vector<Buffer>> fresh, kept;  // [replay][rank]
 };
 
 SequenceCheck::SequenceCheck(Sequence sequence, Settings settings)
     : sequence_(std::move(sequence)), settings_(settings) {
+  const int ranks = sequence_.ranks;
   std::uint64_t seed = sequence_.seed;
   for (const Step& step : sequence_.steps) {
-    const auto& [algorithm, arithmetic, fault] = step.kernel;
-    const model::Builder* builder = model::find_builder(model::Collective::all_reduce, algorithm);
-    const model::Schedule schedule = builder->build(
-        {sequence_.ranks, step.count, sequence_.geometry.blocks, step.is_in_place, arithmetic});
+    const auto& [algorithm, arithmetic, fault, collective] = step.kernel;
+    auto& sent = sent_.emplace_back();
+    if (collective == model::Collective::all_to_all_v)
+      sent = ragged_counts(ranks, step.count, seed);
+    const model::Schedule schedule =
+        model::find_builder(collective, algorithm)
+            ->build({ranks, step.count, sequence_.geometry.blocks, step.is_in_place, arithmetic,
+                     sequence_.geometry.rounds, sent});
+    const std::int64_t elements = model::input_elements(collective, ranks, step.count);
     PerLaunch &inputs = inputs_.emplace_back(), &wanted = wanted_.emplace_back();
     for (int i = 0; i < step.launches(); ++i) {
-      inputs.push_back(random_inputs(arithmetic.element, sequence_.ranks, step.count, ++seed));
-      wanted.push_back(reference::run(schedule, inputs.back()));
+      inputs.push_back(random_inputs(arithmetic.element, ranks, elements, ++seed));
+      wanted.emplace_back(ranks, std::vector<std::byte>(output_bytes(step), kStale));
+      reference::run_into(schedule, inputs.back(), wanted.back());
     }
   }
 }
 
-std::size_t SequenceCheck::bytes(const Step& step) const {
-  return step.count * model::format(step.kernel.arithmetic.element).bytes();
+std::size_t SequenceCheck::bytes(const Step& step, std::int64_t elements) const {
+  return elements * step.kernel.arithmetic.element.bytes();
 }
+std::size_t SequenceCheck::input_bytes(const Step& step) const {
+  return bytes(step, model::input_elements(step.kernel.collective, sequence_.ranks, step.count));
+}
+std::size_t SequenceCheck::output_bytes(const Step& step) const {
+  return bytes(step, model::output_elements(step.kernel.collective, sequence_.ranks, step.count));
+}
+std::size_t SequenceCheck::row_bytes() const { return sizeof(std::int64_t) * sequence_.ranks; }
 
 std::size_t SequenceCheck::room(std::size_t of_session) const {
   std::size_t room = of_session;
   for (const Step& step : sequence_.steps) {
-    room += (2 + 2 * step.replays) * Memory::room(bytes(step));
+    room +=
+        (1 + step.replays) * (Memory::room(input_bytes(step)) + Memory::room(output_bytes(step))) +
+        2 * Memory::room(row_bytes());
   }
   return room;
 }
 
 SequenceCheck::Buffers SequenceCheck::allocate(Memory& memory, std::size_t index) const {
   const Step& step = sequence_.steps[index];
-  const auto on_all_ranks = [&](const char* name) {
+  const std::size_t in = input_bytes(step), out = output_bytes(step);
+  const auto on_all_ranks = [&](const char* name, std::size_t size) {
     std::vector<Buffer> all;
     for (int rank = 0; rank < sequence_.ranks; ++rank) {
-      all.push_back(memory.allocate(rank, name, bytes(step), kStale));
+      all.push_back(memory.allocate(rank, name, size, kStale));
     }
     return all;
   };
   Buffers buffers;
-  buffers.inputs = on_all_ranks("input");
-  buffers.outputs = step.is_in_place ? buffers.inputs : on_all_ranks("output");
+  buffers.inputs = on_all_ranks("input", step.is_in_place ? std::max(in, out) : in);
+  buffers.outputs = step.is_in_place ? buffers.inputs : on_all_ranks("output", out);
   for (int i = 0; i < step.replays; ++i) {
-    buffers.fresh.push_back(on_all_ranks("fresh input"));
-    buffers.kept.push_back(on_all_ranks("kept output"));
+    buffers.fresh.push_back(on_all_ranks("fresh input", in));
+    buffers.kept.push_back(on_all_ranks("kept output", out));
   }
   buffers.call.count = step.count;
   buffers.call.number = static_cast<std::uint32_t>(index);
   for (int rank = 0; rank < sequence_.ranks; ++rank) {
-    buffers.call.inputs.push_back(buffers.inputs[rank].first);
-    buffers.call.outputs.push_back(buffers.outputs[rank].first);
+    Buffer &input = buffers.inputs[rank], &output = buffers.outputs[rank];
+    if (step.is_in_place) {  // the smaller is where it belongs in the larger
+      (in < out ? input : output).first +=
+          bytes(step, model::in_place_offset(step.kernel.collective, rank, step.count));
+      input.bytes = in, output.bytes = out;
+    }
+    buffers.call.inputs.push_back(input.first);
+    buffers.call.outputs.push_back(output.first);
     for (int i = 0; i < step.launches(); ++i) {
-      fill(step.replays > 0 ? buffers.fresh[i][rank] : buffers.inputs[rank],
-           inputs_[index][i][rank]);
+      fill(step.replays > 0 ? buffers.fresh[i][rank] : input, inputs_[index][i][rank]);
     }
   }
+  if (!sent_[index].empty()) add_counts(memory, index, buffers);
   return buffers;
+}
+
+void SequenceCheck::add_counts(Memory& memory, std::size_t index, Buffers& buffers) const {
+  for (int rank = 0; rank < sequence_.ranks; ++rank) {
+    const Buffer sent = memory.allocate(rank, "send counts", row_bytes(), kStale);
+    std::memcpy(sent.first, sent_[index].data() + rank * sequence_.ranks, row_bytes());
+    buffers.received.push_back(memory.allocate(rank, "received counts", row_bytes(), kStale));
+    Call& call = buffers.call;
+    call.send_counts.push_back(reinterpret_cast<const std::int64_t*>(sent.first));
+    call.received_counts.push_back(reinterpret_cast<std::int64_t*>(buffers.received[rank].first));
+  }
 }
 
 void SequenceCheck::put(Communicator& gpus, std::size_t index, int rank, int stream,
@@ -157,9 +193,9 @@ void SequenceCheck::put(Communicator& gpus, std::size_t index, int rank, int str
   gpus.collective(stream, step.kernel, buffers.call);
   const Communicator::Graph graph = gpus.end_capture(stream);
   for (int i = 0; i < step.replays; ++i) {
-    gpus.copy(stream, buffers.inputs[rank].first, buffers.fresh[i][rank].first, bytes(step));
+    gpus.copy(stream, buffers.inputs[rank].first, buffers.fresh[i][rank].first, input_bytes(step));
     gpus.replay(stream, graph);
-    gpus.copy(stream, buffers.kept[i][rank].first, buffers.outputs[rank].first, bytes(step));
+    gpus.copy(stream, buffers.kept[i][rank].first, buffers.outputs[rank].first, output_bytes(step));
   }
 }
 
@@ -172,6 +208,12 @@ std::string SequenceCheck::first_difference(std::size_t index, const Buffers& bu
     const std::string found = test::first_difference(element, bytes_of(outputs), wanted_[index][i]);
     if (!found.empty()) return where + ", launch " + std::to_string(i + 1) + ", " + found;
   }
+  for (int rank = 0; rank < std::ssize(buffers.received); ++rank) {
+    for (int from = 0; from < sequence_.ranks; ++from) {
+      const std::int64_t sent = sent_[index][from * sequence_.ranks + rank];
+      if (buffers.call.received_counts[rank][from] != sent) return where + " told another count";
+    }
+  }
   const bool is_intact = step.is_in_place || bytes_of(buffers.inputs) == inputs_[index].back();
   return is_intact ? "" : where + " wrote to its input";
 }
@@ -179,9 +221,9 @@ std::string SequenceCheck::first_difference(std::size_t index, const Buffers& bu
 std::string SequenceCheck::violation(Choices& choices) const {
   std::size_t scratch = 0, packets = 0;
   for (const Step& step : sequence_.steps) {
-    const auto& [algorithm, arithmetic, fault] = step.kernel;
-    scratch = std::max(
-        scratch, kernels::scratch_bytes(model::Collective::all_reduce, arithmetic, 1, step.count));
+    const auto& [algorithm, arithmetic, fault, collective] = step.kernel;
+    scratch = std::max(scratch,
+                       kernels::scratch_bytes(collective, arithmetic, sequence_.ranks, step.count));
     packets = std::max(packets,
                        kernels::packet_bytes(algorithm, arithmetic, sequence_.ranks, step.count));
   }

@@ -22,9 +22,13 @@ class SequenceCheck {
 
  private:
   struct Buffers;
-  std::size_t bytes(const Step& step) const;
+  std::size_t bytes(const Step& step, std::int64_t elements) const;
+  std::size_t input_bytes(const Step& step) const;
+  std::size_t output_bytes(const Step& step) const;
+  std::size_t row_bytes() const;  // of one rank's counts
   std::size_t room(std::size_t of_session) const;
   Buffers allocate(kernels::emulator::Memory& memory, std::size_t step) const;
+  void add_counts(kernels::emulator::Memory& memory, std::size_t step, Buffers& buffers) const;
   void put(kernels::emulator::Communicator& gpus, std::size_t step, int rank, int stream,
            const Buffers& buffers) const;
   std::string first_difference(std::size_t step, const Buffers& buffers) const;
@@ -32,7 +36,8 @@ class SequenceCheck {
   using PerLaunch = std::vector<reference::RankBuffers>;
   Sequence sequence_;
   kernels::emulator::Settings settings_;
-  std::vector<PerLaunch> inputs_, wanted_;  // [step][launch]
+  std::vector<PerLaunch> inputs_, wanted_;       // [step][launch]
+  std::vector<std::vector<std::int64_t>> sent_;  // [step][from * ranks + to]; of all_to_all_v
 };
 
 }  // namespace tally::test

@@ -95,9 +95,11 @@ TEST_CASE("sequences of every kind are drawn, and can be read", "[kernels]") {
   std::ostringstream text;
   for (int i = 0; i < 500; ++i) text << any(rc::Random(i), 0).value() << '\n';
   for (const char* kind :
-       {"4 ranks, blocks x threads 2x4, seed ",
-        "\ncall 1: flat bf16 sum none count=", "\ncall 8: ", ": tree f32 avg e4m3fn:sat count=",
-        ": ring f16 min none count=", ": flat_ll bf16 sum none count=", " count=0 stream 1",
+       {"4 ranks, blocks x threads 2x4, seed ", "\ncall 1: flat bf16 sum none count=", "\ncall 8: ",
+        ": tree f32 avg e4m3fn:sat count=", ": ring f16 min none count=",
+        ": reduce_scatter flat f32 avg none count=", ": all_gather flat f16 sum none count=",
+        ": all_to_all flat bf16 sum e4m3fn:sat count=", ": all_to_all_v flat f32 sum none count=",
+        ", rounds 3\ncall 1: ", ": flat_ll bf16 sum none count=", " count=0 stream 1",
         " count=512 ", " count=513 ", " count=2000 ", ", in place, replay x2, delay rank ",
         " stream 0, replay x3", " delay rank 3 block 1"}) {
     INFO(kind);

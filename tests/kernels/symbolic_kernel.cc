@@ -19,18 +19,6 @@ std::vector<Symbol> symbols_of(const std::vector<std::byte>& bytes) {
   return symbols;
 }
 
-/// None, all, and some of the elements that a pair of ranks may exchange.
-std::vector<std::int64_t> ragged_counts(const KernelRun& how) {
-  std::vector<std::int64_t> counts;
-  Random random(how.seed);
-  for (int pair = 0; pair < how.ranks * how.ranks; ++pair) {
-    const auto some = static_cast<std::int64_t>(random.bits() >> 32) % (how.count + 1);
-    const std::int64_t any[] = {0, how.count, some, some};
-    counts.push_back(any[random.below(4)]);
-  }
-  return counts;
-}
-
 /// Inputs that name themselves.
 KernelData symbolic_data(const SymbolicKernel& kernel, const KernelRun& how, Expressions& pool) {
   KernelData data;
@@ -78,18 +66,10 @@ std::vector<std::int64_t> symbolic_link_bytes(const SymbolicKernel& kernel,
   if (kernel.arithmetic.wire.is_block()) {
     without_scales.arithmetic.wire = model::cast_wire(kernel.arithmetic.wire.format);
   }
-  std::vector<std::int64_t> all = model::link_bytes(schedule);
+  std::vector<std::int64_t> all = planned_link_bytes(schedule);
   const std::vector<std::int64_t> words = model::link_bytes(without_scales);
   const std::int64_t more = static_cast<std::int64_t>(kernel.packet_bytes) / model::kWordBytes - 1;
   for (std::size_t link = 0; link < all.size(); ++link) all[link] += words[link] * more;
-  // Each lane tells each peer a count, which is no element of the schedule's.
-  const auto lanes = static_cast<std::int64_t>(schedule.lanes[0].size());
-  if (schedule.collective != model::Collective::all_to_all_v) return all;
-  for (int from = 0; from < schedule.ranks; ++from) {
-    for (int to = 0; to < schedule.ranks; ++to) {
-      if (from != to) all[from * schedule.ranks + to] += 8 * lanes;
-    }
-  }
   return all;
 }
 
@@ -99,7 +79,9 @@ std::string difference(const SymbolicKernel& kernel, KernelRun how) {
   how.collective = kernel.collective;
   if (how.collective == model::Collective::all_to_all_v) {
     how.in_place = false;
-    if (how.send_counts.empty()) how.send_counts = ragged_counts(how);
+    if (how.send_counts.empty()) {
+      how.send_counts = ragged_counts(how.ranks, how.count, how.seed);
+    }
   }
   Expressions pool;
   const SymbolScope scope(pool);
@@ -112,6 +94,7 @@ std::string difference(const SymbolicKernel& kernel, KernelRun how) {
   const std::string wrong =
       expression_difference(outcome, schedule, static_cast<Symbol>(data.stale), pool);
   if (!wrong.empty()) return wrong;
+  if (!was_told_what_was_sent(outcome, how)) return "counts: other than sent";
   if (outcome.trace.link_bytes != symbolic_link_bytes(kernel, schedule)) {
     return "bytes: other than planned";
   }

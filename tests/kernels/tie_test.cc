@@ -4,6 +4,7 @@
 // fault of movement, and some that no value shows, are told from the schedule.
 
 #include "kernels/planted.h"
+#include "kernels/planted_blocks.h"
 #include "tests/kernels/symbolic_kernel.h"
 #include "tests/support/catch.h"
 
@@ -166,6 +167,15 @@ void require_told_apart_everywhere(const std::string& reason) {
   require_told_apart_in<Ring, Plan>(reason);
 }
 
+/// In all that has a block for each rank.
+template <class Plan>
+void require_told_apart_in_blocks(const std::string& reason) {
+  require_told_apart_in<ReduceScatterFlat, Plan>(reason);
+  require_told_apart_in<AllGatherFlat, Plan>(reason);
+  require_told_apart_in<AllToAllFlat, Plan>(reason);
+  require_told_apart_in<AllToAllVFlat, Plan>(reason);
+}
+
 }  // namespace
 
 TEST_CASE("each kernel computes the schedule's expressions, moves its bytes, meets its edges",
@@ -228,18 +238,44 @@ TEST_CASE("every planted fault of movement is told from the schedule", "[kernels
   require_told_apart_everywhere<InputModified>("inputs");
 }
 
+TEST_CASE("every planted fault of blocks is told from the schedule", "[kernels]") {
+  require_told_apart_in_blocks<TailDropped>("expression");
+  require_told_apart_in_blocks<StaleScratch>("expression");
+  require_told_apart_in_blocks<MissingBarrier>("expression");
+  require_told_apart_in<ReduceScatterFlat, RankLost>("expression");
+  require_told_apart_in<ReduceScatterFlat, RankDoubled>("expression");
+  require_told_apart_in<ReduceScatterFlat, OutputNotWritten>("expression");
+  require_told_apart_in<ReduceScatterFlat, WritePastEnd>("bounds");
+  require_told_apart_in<ReduceScatterFlat, InputModified>("inputs");
+  require_told_apart_in<ReduceScatterFlat, ReduceScatterMisplaced>("expression");
+  require_told_apart_in<AllToAllFlat, BlockOfPeer>("expression");
+  require_told_apart_in<RunOn<AllToAllVFlat, CountsOfSender>, FaithfulPlan>("expression");
+  require_told_apart_in<RunOn<AllToAllVFlat, ReceivedCountLost>, FaithfulPlan>("counts");
+  require_told_apart(
+      symbolic<AllGatherFlat, Sum, AccumulateF32, Casts, OwnBlockUnquantised>(Format::bf16, kFp8),
+      "expression");
+  require_told_apart(symbolic<AllGatherFlat, Sum, AccumulateF32, Blocks, OwnBlockUnquantised>(
+                         Format::bf16, blocks_of(32)),
+                     "expression");
+}
+
 TEST_CASE("another order is told apart, also where an FP8 wire hides it from all values",
           "[kernels]") {
   require_told_apart_in_all_but_ring<OtherOrder>("expression");
+  require_told_apart_in<ReduceScatterFlat, OtherOrder>("expression");
 }
 
 TEST_CASE("a needless read is told apart by its bytes, a meeting left out by its edges",
           "[kernels]") {
   require_told_apart_everywhere<ReadsTwice>("bytes");
+  require_told_apart_in_blocks<ReadsTwice>("bytes");
   const KernelRun how{3, 600, {2, 4, 64}};
   REQUIRE(
       difference(symbolic<Flat, Sum, AccumulateF32, Casts, NoLastMeeting<1>>(Format::bf16, kFp8),
                  how) == "edges: other than planned");
+  REQUIRE(difference(symbolic<AllToAllFlat, Sum, AccumulateF32, Casts, NoLastMeeting<1>>(
+                         Format::bf16, kFp8),
+                     how) == "edges: other than planned");
   REQUIRE(
       difference(symbolic<Ring, Sum, AccumulateF32, Casts, NoLastMeeting<4>>(Format::bf16, kFp8),
                  how) == "edges: other than planned");
