@@ -14,7 +14,8 @@ namespace {
 
 using namespace kernels::emulator;
 
-constexpr int kHealthyInterleavings = 500;
+/// Of all_reduce, and of the collectives that share one of its barriers.
+constexpr int kHealthyInterleavings = 500, kHealthyInterleavingsOfOthers = 150;
 constexpr int kLitmusInterleavings = 300;
 
 /// A kernel without a fault, in three calls of different sizes.
@@ -27,7 +28,9 @@ Exhibit healthy(const model::Builder& kernel, const model::Arithmetic& arithmeti
   c.counts = {300, 520, 300};
   c.launch = {2, 4, 64};
   c.memory = MemoryKind::gfx942;
-  c.interleavings = kHealthyInterleavings;
+  c.interleavings = kernel.collective == model::Collective::all_reduce
+                        ? kHealthyInterleavings
+                        : kHealthyInterleavingsOfOthers;
   return {kernel_label(kernel) + ' ' + arithmetic.wire.name(), "", std::string(kHealthy), "",
           [c] { return detect(c, *emulator_subject()); }};
 }

@@ -26,11 +26,11 @@ std::size_t Session::room(const Geometry& geometry, std::size_t scratch_bytes,
 Session::Session(Memory& memory, int ranks_in_all, const Geometry& launch_geometry,
                  std::size_t scratch_bytes, std::size_t packet_bytes)
     : ranks(ranks_in_all), geometry(launch_geometry), peers{} {
-  const std::byte stale{0x7F}, zero{0};
+  const std::byte stale{0x7F}, zero{0}, refusals{0xFF};
   for (int rank = 0; rank < ranks; ++rank) {
     scratch.push_back(memory.allocate(rank, "scratch", scratch_bytes, stale));
     flags.push_back(memory.allocate(rank, "flags", flag_bytes(geometry), zero));
-    counts.push_back(memory.allocate(rank, "counts", count_bytes(geometry), stale));
+    counts.push_back(memory.allocate(rank, "counts", count_bytes(geometry), refusals));
     epochs.push_back(memory.allocate(rank, "epochs", epoch_bytes(geometry), zero));
     packets.push_back(memory.allocate(rank, "packets", packet_bytes, stale));
     packet_epochs.push_back(

@@ -24,7 +24,8 @@ struct Call {
 
 /// The buffers that outlive a call. Scratch is filled with 0x7F, so that what it held before a
 /// call is seen when it leaks; as the flag of a packet that is due after 2^31 calls, when all
-/// packets have been written again.
+/// packets have been written again. Counts are -1, lest a kernel that reads them too early goes on
+/// for as many elements as 0x7F7F... are.
 struct Session {
   /// `scratch_bytes` hold the largest call's wire bytes, in whole words; `packet_bytes` its
   /// packets, where algorithms send any. scratch_size.h says how many.

@@ -21,6 +21,12 @@ using model::Format;
 constexpr model::Arithmetic kPlain{Format::f32, model::kNoWire, model::Op::sum,
                                    Accumulate::element};
 
+KernelData data_of(const reference::RankBuffers& inputs, std::int64_t count) {
+  return {.inputs = inputs,
+          .scratch_bytes = kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, count),
+          .element_bytes = sizeof(float)};
+}
+
 /// Meetings of a call of three ranks.
 std::uint32_t meetings(std::string_view algorithm) {
   return algorithm == "flat" ? 2 : algorithm == "tree" ? 3 : 5;
@@ -88,9 +94,7 @@ TEST_CASE("algorithms may follow each other in any order", "[kernels]") {
                           .seed = seed,
                           .first_epoch = 0xFFFF'FFFA};
       const auto inputs = random_inputs(Format::f32, 4, 1500, seed);
-      const KernelOutcome outcome = run_kernel(
-          launch, how,
-          {inputs, kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, how.count)});
+      const KernelOutcome outcome = run_kernel(launch, how, data_of(inputs, how.count));
       CAPTURE(order, seed);
       REQUIRE(outcome.misbehaviour() == "");
       const auto wanted = reference::run(schedule_of(second, kPlain, how), inputs);
@@ -119,10 +123,7 @@ TEST_CASE("a ring leaves no flag behind, not even between ranks that are no neig
     }
   };
   const KernelRun how{.ranks = 5, .count = 300, .geometry = {1, 4, 64}};
-  REQUIRE(
-      run_kernel(launch, how,
-                 {inputs, kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, 300)})
-          .misbehaviour() == "");
+  REQUIRE(run_kernel(launch, how, data_of(inputs, how.count)).misbehaviour() == "");
 }
 
 TEST_CASE("the same seed gives the same bytes and the same trace", "[kernels]") {
@@ -158,8 +159,7 @@ TEST_CASE("the same seed gives the same strays and the same hang", "[kernels]") 
 
 TEST_CASE("a rank that never launches is named by all who waited for it", "[kernels]") {
   const auto inputs = random_inputs(Format::f32, 3, 20, 2);
-  const KernelData data{inputs,
-                        kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, 20)};
+  const KernelData data = data_of(inputs, 20);
   const KernelRun how{.ranks = 3, .count = 20, .geometry = {1, 4, 64}};
   const KernelOutcome outcome = run_kernel(without_rank(1), how, data);
   REQUIRE(outcome.trace.hang ==
@@ -181,8 +181,7 @@ TEST_CASE("a rank that never launches is named by all who waited for it", "[kern
 
 TEST_CASE("where a wait gave up is written once", "[kernels]") {
   const auto inputs = random_inputs(Format::f32, 4, 20, 2);
-  const KernelData data{inputs,
-                        kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, 20)};
+  const KernelData data = data_of(inputs, 20);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const KernelRun how{.ranks = 4, .count = 20, .geometry = {2, 1, 64}, .seed = seed};
     const KernelOutcome outcome = run_kernel(without_rank(3), how, data);

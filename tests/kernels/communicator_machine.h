@@ -16,12 +16,14 @@ namespace tally::test {
 struct Machine {
   static constexpr int kCount = 16;  // numbers in a buffer
   static constexpr std::size_t kBytes = sizeof(float) * kCount;
+  static constexpr kernels::emulator::Geometry kGeometry{2, 2, 64};
   using Buffers = std::vector<float*>;  // [rank]
   using Graphs = std::vector<kernels::emulator::Communicator::Graph>;
 
   explicit Machine(std::uint64_t seed = 1)
-      : memory(2, 1 << 14),
-        session(memory, 2, {2, 2, 64}, kBytes),
+      : memory(2, kernels::emulator::Session::room(kGeometry, kBytes) +
+                      3 * kernels::emulator::Memory::room(kBytes)),
+        session(memory, 2, kGeometry, kBytes),
         choices(seed),
         emulator(memory, 2, choices, settings(seed)),
         gpus(emulator, session),

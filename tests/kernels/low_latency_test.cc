@@ -32,6 +32,15 @@ using SumOf =
 constexpr model::Arithmetic kPlain{Format::f32, model::kNoWire, model::Op::sum,
                                    Accumulate::element};
 
+/// For calls of up to `count` elements.
+KernelData data_of(const reference::RankBuffers& inputs, std::int64_t count) {
+  const int ranks = static_cast<int>(inputs.size());
+  return {.inputs = inputs,
+          .scratch_bytes = kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, count),
+          .packet_bytes = kernels::packet_bytes("flat_ll", kPlain, ranks, count),
+          .element_bytes = sizeof(float)};
+}
+
 struct OneHalf : FaithfulPlan {
   static int half(std::uint32_t) { return 0; }
 };
@@ -125,10 +134,7 @@ Launch in_pieces(const std::vector<Piece>& pieces, std::optional<std::uint32_t> 
 /// What is wrong with the sum that the pieces should make; "" where nothing.
 std::string wrong(const Launch& launch, KernelRun how) {
   const auto inputs = random_inputs(Format::f32, how.ranks, how.count, 5);
-  const KernelOutcome outcome = run_kernel(
-      launch, how,
-      {inputs, kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, how.count),
-       kernels::packet_bytes("flat_ll", kPlain, how.ranks, how.count)});
+  const KernelOutcome outcome = run_kernel(launch, how, data_of(inputs, how.count));
   if (const std::string what = outcome.misbehaviour(); !what.empty()) return what;
   const auto wanted = reference::run(schedule_of("flat_ll", kPlain, how), inputs);
   return first_difference(Format::f32, outcome.outputs, wanted);
@@ -195,8 +201,7 @@ TEST_CASE("every call with elements counts once, in all blocks", "[kernels]") {
         .ranks = 2, .count = total(pieces), .geometry = kLarge, .first_epoch = first};
     const KernelOutcome outcome =
         run_kernel(in_pieces<FaithfulPlan>(pieces), how,
-                   {random_inputs(Format::f32, 2, how.count, 5), 0,
-                    kernels::packet_bytes("flat_ll", kPlain, 2, how.count)});
+                   data_of(random_inputs(Format::f32, 2, how.count, 5), how.count));
     REQUIRE(outcome.misbehaviour() == "");
     for (const auto& epochs : outcome.packet_epochs) {
       REQUIRE(epochs == std::vector<std::uint32_t>(3, first + 3));
@@ -248,10 +253,7 @@ TEST_CASE("packets and other algorithms follow each other", "[kernels]") {
   }
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const KernelRun how{.ranks = 4, .count = 8 * 300, .geometry = {2, 4, 64}, .seed = seed};
-    const KernelOutcome outcome =
-        run_kernel(launch, how,
-                   {inputs, kernels::scratch_bytes(model::Collective::all_reduce, kPlain, 1, 300),
-                    kernels::packet_bytes("flat_ll", kPlain, how.ranks, 300)});
+    const KernelOutcome outcome = run_kernel(launch, how, data_of(inputs, 300));
     REQUIRE(outcome.misbehaviour() == "");
     const auto wanted = reference::run(schedule_of("flat", kPlain, how), inputs);
     REQUIRE(first_difference(Format::f32, outcome.outputs, wanted) == "");
@@ -261,9 +263,8 @@ TEST_CASE("packets and other algorithms follow each other", "[kernels]") {
 TEST_CASE("a rank that never launches is named by all who wait for its packets", "[kernels]") {
   const std::vector<Piece> pieces = {{4, {1, 2, 64}}};  // the first thread has a word of its own
   const KernelRun how{.ranks = 3, .count = 4, .geometry = {1, 2, 64}};
-  const KernelOutcome outcome = run_kernel(
-      in_pieces<FaithfulPlan>(pieces, {}, 1), how,
-      {random_inputs(Format::f32, 3, 4, 2), 0, kernels::packet_bytes("flat_ll", kPlain, 3, 4)});
+  const KernelOutcome outcome = run_kernel(in_pieces<FaithfulPlan>(pieces, {}, 1), how,
+                                           data_of(random_inputs(Format::f32, 3, 4, 2), 4));
   REQUIRE(outcome.trace.hang.size() == 2);  // each waits once, and for no other packet afterwards
   for (const int rank : {0, 2}) {
     CAPTURE(outcome.trace.hang[rank / 2]);
