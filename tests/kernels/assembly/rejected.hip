@@ -186,8 +186,16 @@ struct FusedElement : Element<model::Format::f32> {
 /// The same, where the rule has to see it among elements' or scales' accesses.
 struct NarrowInRing : NarrowLoads {};
 struct NarrowInBlocks : NarrowLoads {};
-/// And where there is no acquire.
-struct ScalarLoadsWithPackets : ScalarLoads {};
+// A packet that has come is fetched again, through the cache that may have an older one.
+struct ScalarLoadsWithPackets : AmdGpu {
+  template <class Predicate>
+  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
+                                std::uint64_t& seen, Relaxed, System) {
+    if (!AmdGpu::wait_packet(packet, predicate, seen, Relaxed{}, System{})) return false;
+    seen = ScalarLoads{}.load(reinterpret_cast<const Word*>(packet)).part[0];
+    return true;
+  }
+};
 
 struct NoShuffles : AmdGpu {
   TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int, int) { return value; }
