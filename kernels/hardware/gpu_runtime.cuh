@@ -133,8 +133,8 @@ class DeviceRuntime : public GpuRuntime {
   }
 
   void begin_capture(Stream stream) override {
-    // Relaxed, since a thread captures the streams of several devices, and instantiates the graph of
-    // one while it captures the next.
+    // Relaxed, since a thread captures the streams of several devices, and instantiates the graph
+    // of one while it captures the next.
     TALLY_GPU_CALL(hipStreamBeginCapture(native(stream), hipStreamCaptureModeRelaxed));
   }
   Graph end_capture(Stream stream) override {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 bool is_left_out(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   if (entry.is_directory()) return name == "build" || (name[0] == '.' && name != ".ci");
-  return name.ends_with(".actual");
+  return name == ".git" || name.ends_with(".actual");  // a file in a further working tree of git
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::string moves_whole_words(const Kernel& kernel) {
   if (kernel.has_packets()) return "";
   return assembly::moves_whole_words(
       kernel, {"s_barrier", "global_load", "global_store", "global_load_dwordx4",
-               "global_store_dwordx4", "global_load_dwordx2"});
+               "global_store_dwordx4", "global_load_dwordx2", "global_load_dwordx3"});
 }
 
 std::string moves_whole_packets(const Kernel& kernel) {
@@ -158,8 +158,7 @@ std::string loads_no_data_as_scalars(const Kernel& kernel) {
   for (std::size_t k = 0; k < kernel.code.size(); ++k) {
     const Instruction& i = kernel.code[k];
     acquires = acquires || i.operation == "buffer_inv";
-    const bool may_be_stale = kernel.has_packets() || states[k].may_have_acquired;
-    if (!starts_with(i, "s_load") || !may_be_stale) continue;
+    if (!starts_with(i, "s_load") || !states[k].may_have_waited) continue;
     for (const int r : scalar_registers(i.operands.at(1))) {
       if (states[k].constants.count(r) == 0) return broken(i, "not an argument");
     }

@@ -24,8 +24,8 @@ std::string releases_in_every_thread(const Kernel&);
 std::string stores_flags_with_release(const Kernel&);
 /// A flag is loaded past all caches; when it has come, L1 and what L2 holds of others is dropped.
 std::string loads_flags_with_acquire(const Kernel&);
-/// Behind the first acquire only arguments come through the scalar cache, which no acquire drops;
-/// where there are packets, and no acquire, anywhere.
+/// Behind the first load of a flag or packet only arguments come through the scalar cache, which no
+/// acquire drops. Before it there is only what the rank had when the kernel started.
 std::string loads_no_data_as_scalars(const Kernel&);
 /// The hardware converts where the wire is a format that gfx942 has, and nowhere else.
 std::string converts_in_hardware_where_it_can(const Kernel&);

@@ -104,17 +104,19 @@ struct NarrowPackets : NvidiaGpu {
 };
 
 struct NarrowPacketLoads : NvidiaGpu {
-  template <class Predicate>
-  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
-                                std::uint64_t& seen, Relaxed, System) {
-    do {
-      std::uint32_t data, flag;
-      asm volatile("ld.relaxed.sys.global.v2.u32 {%0, %1}, [%2];"
-                   : "=r"(data), "=r"(flag)
-                   : "l"(packet)
-                   : "memory");
-      seen = static_cast<std::uint64_t>(flag) << 32 | data;
-    } while (!predicate(seen));
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
+    for (int i = 0; i < n; ++i) {
+      do {
+        std::uint32_t data, flag;
+        asm volatile("ld.relaxed.sys.global.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(data), "=r"(flag)
+                     : "l"(first + i * stride)
+                     : "memory");
+        seen[i] = static_cast<std::uint64_t>(flag) << 32 | data;
+      } while (!predicate(seen[i]));
+    }
     return true;
   }
 };

@@ -100,17 +100,19 @@ struct NarrowPackets : AmdGpu {
 };
 
 struct NarrowPacketLoads : AmdGpu {
-  template <class Predicate>
-  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
-                                std::uint64_t& seen, Relaxed, System) {
-    const auto* halves = (GlobalPointer<const std::uint32_t>)(packet);
-    do {
-      const std::uint64_t low =
-          __hip_atomic_load(halves, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
-      const std::uint64_t high =
-          __hip_atomic_load(halves + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
-      seen = high << 32 | low;
-    } while (!predicate(seen));
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
+    for (int i = 0; i < n; ++i) {
+      const auto* halves = (GlobalPointer<const std::uint32_t>)(first + i * stride);
+      do {
+        const std::uint64_t low =
+            __hip_atomic_load(halves, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+        const std::uint64_t high =
+            __hip_atomic_load(halves + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+        seen[i] = high << 32 | low;
+      } while (!predicate(seen[i]));
+    }
     return true;
   }
 };
@@ -131,13 +133,15 @@ struct PlainPackets : AmdGpu {
 };
 
 struct AcquiredPackets : AmdGpu {
-  template <class Predicate>
-  TALLY_DEVICE bool wait_packet(const std::uint64_t* packet, Predicate predicate,
-                                std::uint64_t& seen, Relaxed, System) {
-    do {
-      seen = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(packet), __ATOMIC_ACQUIRE,
-                               __HIP_MEMORY_SCOPE_SYSTEM);
-    } while (!predicate(seen));
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
+    for (int i = 0; i < n; ++i) {
+      do {
+        seen[i] = __hip_atomic_load((GlobalPointer<const std::uint64_t>)(first + i * stride),
+                                    __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+      } while (!predicate(seen[i]));
+    }
     return true;
   }
 };
@@ -186,8 +190,16 @@ struct FusedElement : Element<model::Format::f32> {
 /// The same, where the rule has to see it among elements' or scales' accesses.
 struct NarrowInRing : NarrowLoads {};
 struct NarrowInBlocks : NarrowLoads {};
-/// And where there is no acquire.
-struct ScalarLoadsWithPackets : ScalarLoads {};
+// A packet that has come is fetched again, through the cache that may have an older one.
+struct ScalarLoadsWithPackets : AmdGpu {
+  template <class Predicate, int n>
+  TALLY_DEVICE bool wait_packets(const std::uint64_t* first, std::int64_t stride,
+                                 Predicate predicate, std::uint64_t (&seen)[n], Relaxed, System) {
+    if (!AmdGpu::wait_packets(first, stride, predicate, seen, Relaxed{}, System{})) return false;
+    seen[0] = ScalarLoads{}.load(reinterpret_cast<const Word*>(first)).part[0];
+    return true;
+  }
+};
 
 struct NoShuffles : AmdGpu {
   TALLY_DEVICE std::uint32_t shuffle(std::uint32_t value, int, int) { return value; }

@@ -39,7 +39,8 @@ void set(std::set<int>& constants, int r, bool is_constant) {
 
 /// The state behind an instruction.
 ScalarState after(ScalarState state, const Instruction& i) {
-  if (i.operation == "buffer_inv") state.may_have_acquired = true;
+  const bool is_flag_or_packet = starts_with(i, "global_load") && contains(i.text, " sc0 sc1");
+  if (is_flag_or_packet || i.operation == "buffer_inv") state.may_have_waited = true;
   if (i.operands.empty()) return state;
   std::set<int>& constants = state.constants;
   const auto any_is_constant = [&](std::size_t first_operand) {
@@ -79,10 +80,10 @@ bool join(ScalarState& state, const ScalarState& other) {
   std::set<int> both;
   std::set_intersection(state.constants.begin(), state.constants.end(), other.constants.begin(),
                         other.constants.end(), std::inserter(both, both.end()));
-  const bool acquired = state.may_have_acquired || other.may_have_acquired;
-  const bool changed = both != state.constants || acquired != state.may_have_acquired;
+  const bool waited = state.may_have_waited || other.may_have_waited;
+  const bool changed = both != state.constants || waited != state.may_have_waited;
   state.constants = std::move(both);
-  state.may_have_acquired = acquired;
+  state.may_have_waited = waited;
   return changed;
 }
 

@@ -13,7 +13,7 @@ namespace tally::kernels::assembly::gfx942 {
 /// What is known before an instruction.
 struct ScalarState {
   bool is_reachable = false;
-  bool may_have_acquired = false;  // on some path a buffer_inv was passed
+  bool may_have_waited = false;  // on some path a flag or a packet was loaded, or caches dropped
   // On every path: registers computed from preloaded ones alone. Above 1000, lanes of vector
   // registers that keep such a one.
   std::set<int> constants;

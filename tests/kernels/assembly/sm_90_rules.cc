@@ -43,8 +43,8 @@ std::string moves_whole_words(const Kernel& kernel) {
     if (is_access(i) && !is_global) return broken(i, "not global");
   }
   if (kernel.has_packets()) return "";
-  return assembly::moves_whole_words(
-      kernel, {"bar.sync", "ld.global", "st.global", "ld.global.v4.u32", "st.global.v4.u32", ""});
+  return assembly::moves_whole_words(kernel, {"bar.sync", "ld.global", "st.global",
+                                              "ld.global.v4.u32", "st.global.v4.u32", "", ""});
 }
 
 std::string moves_whole_packets(const Kernel& kernel) {

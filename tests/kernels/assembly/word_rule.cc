@@ -67,9 +67,13 @@ std::string moves_whole_words(const Kernel& kernel, const Operations& names) {
   }
   if (kernel.algorithm == "ring") {
     int whole_loads = 0, whole_stores = 0;
+    const auto three_loads = std::count_if(
+        kernel.code.begin(), kernel.code.end(),
+        [&](const Instruction& i) { return !names.three_load.empty() && is(i, names.three_load); });
     for (const Accesses& all : loads) whole_loads += all.whole;
     for (const Accesses& all : stores) whole_stores += all.whole;
-    return whole_loads >= 7 && whole_stores >= 7 ? "" : "scratch is not moved in whole words";
+    const bool are_whole = whole_loads >= 3 && whole_loads + three_loads >= 7 && whole_stores >= 7;
+    return are_whole ? "" : "scratch is not moved in whole words";
   }
   const auto moves = [&](const Accesses& found) {
     return due.has_counts ? found.are_words() : found.are_words_and_scales();

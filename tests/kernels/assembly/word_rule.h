@@ -13,6 +13,7 @@ inline constexpr int kPacketsOfWord = 4;
 struct Operations {
   std::string_view barrier, load, store, whole_load, whole_store;
   std::string_view pointer_load;  // what may fetch an argument; empty where that has its own name
+  std::string_view three_load;    // of 12 bytes; empty where there is none
 };
 
 /// Where scratch is loaded and stored, each access is of 16 bytes; but a block wire's scales are
@@ -24,7 +25,8 @@ struct Operations {
 /// all_to_all_v has no rounds, and two meetings; tree and ring have three. In tree scratch is
 /// stored again after the first and loaded again after the second. In the ring, which works on
 /// both at once, it is counted that there are whole accesses: three loads of scratch, three stores
-/// to it and three of Stuck.
+/// to it and three of Stuck; beside them four loads of elements, of which clang may fetch the last
+/// by itself.
 std::string moves_whole_words(const Kernel&, const Operations&);
 
 }  // namespace tally::kernels::assembly
