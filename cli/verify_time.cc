@@ -77,6 +77,28 @@ nlohmann::ordered_json json(const TimedRow& row) {
           {"timed", all}};
 }
 
+/// A line of the table of what is best at each size.
+std::string csv(const TimedRow& row) {
+  const Timed *ours = row.best_of_ours(), *theirs = row.best_of_library();
+  return fmt::format("{},{},{},{},{},{},{},{},{}\n", model::name(row.call.collective),
+                     row.call.arithmetic.element.name(), row.call.arithmetic.wire.name(), row.ranks,
+                     row.size_bytes, ours ? ours->algorithm : "",
+                     ours && ours->launch ? ours->launch->text() : "",
+                     ours ? fmt::format("{:.2f}", ours->microseconds) : "",
+                     theirs ? fmt::format("{:.2f}", theirs->microseconds) : "");
+}
+constexpr std::string_view kCsvHead =
+    "collective,dtype,wire,ranks,size_bytes,algorithm,launch,time_us,library_time_us\n";
+
+/// Where lines of one form go: nothing, a file, or standard output.
+model::Result<std::ostream*> open_lines(const std::string& file, OutputFiles& files) {
+  if (file.empty()) return static_cast<std::ostream*>(nullptr);
+  if (file == "-") return static_cast<std::ostream*>(&std::cout);
+  const auto opened = files.open(file);
+  if (!opened) return opened.error();
+  return static_cast<std::ostream*>(&**opened);
+}
+
 }  // namespace
 
 int verify_time(const VerifyOptions& options) {
@@ -86,12 +108,11 @@ int verify_time(const VerifyOptions& options) {
   const auto library = hardware::nccl::Api::open(
       equals == std::string::npos ? "" : options.subject.substr(equals + 1));
   OutputFiles files;
-  std::ostream* lines = options.json == "-" ? &std::cout : nullptr;
-  if (!options.json.empty() && lines == nullptr) {
-    const auto file = files.open(options.json);
-    if (!file) return complain(file.error());
-    lines = &**file;
-  }
+  const auto opened = open_lines(options.json, files), table = open_lines(options.csv, files);
+  if (!opened) return complain(opened.error());
+  if (!table) return complain(table.error());
+  std::ostream *const lines = *opened, *const best = *table;
+  if (best != nullptr) *best << kCsvHead;
   const double bandwidth = tally::verify::peer_copy_bandwidth(gpu);
   const auto versions = gpu.versions();
   const int ranks = std::min<int>(static_cast<int>(gpu.devices().size()), kernels::kMaxRanks);
@@ -106,7 +127,7 @@ int verify_time(const VerifyOptions& options) {
                                      {"peer_copy_bytes_per_s", bandwidth}}
            << "\n";
   }
-  if (options.json != "-") {
+  if (options.table_on_stdout()) {
     fmt::print("# {} x {}, {} driver {} runtime {}, library {}, peer copy {:.0f}e9 bytes/s\n",
                ranks, gpu.devices()[0].name, versions.vendor, versions.driver, versions.runtime,
                library_name, bandwidth / 1e9);
@@ -117,7 +138,8 @@ int verify_time(const VerifyOptions& options) {
                             timed_calls(*options.timed, ranks), bandwidth,
                             [&](const TimedRow& row) {
                               if (lines != nullptr) *lines << json(row) << "\n" << std::flush;
-                              if (options.json != "-") print(row);
+                              if (best != nullptr) *best << csv(row) << std::flush;
+                              if (options.table_on_stdout()) print(row);
                             });
   if (const auto error = files.finish()) return complain(*error);
   return kHeld;
