@@ -205,7 +205,7 @@ constexpr PlantedCase kPlantedCases[] = {
      Detector::race, "race on scratch"},
     {"no_exit_barrier",
      "all_to_all_v/flat/bf16/none/sum/element/ranks=2/counts=300,520,300/out_of_place/launch=2x4w64/seed=1/interleavings=200/memory=gfx942/fault=no_exit_barrier/input=order_free",
-     Detector::race, "race on scratch"},
+     Detector::race, "race on counts"},
 };
 // clang-format on
 

@@ -21,7 +21,7 @@ struct Shape {
 
 // A call of a few elements leaves blocks without work; an empty one leaves all.
 const Shape kSmall[] = {
-    {2, {64, 9, 130}, {1, 4, 64}, 2000},
+    {2, {64, 9, 130}, {1, 4, 64}, 2400},
     {2, {300, 0, 300}, {2, 4, 32, 2}, 800},
     {3, {200, 129, 40}, {1, 2, 64, 3}, 800},
     {1, {33, 300, 5}, {2, 2, 64}, 200},
