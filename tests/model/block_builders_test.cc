@@ -50,7 +50,7 @@ TEST_CASE("all_to_all and all_to_all_v on 2 ranks, step by step", "[model]") {
               "1.scratch[0,10) = 1.input[0,10)", "1.scratch[128,138) = 1.input[10,20)",
               "signal 0.0", "wait 0.0", "1.output[10,20) = 1.scratch[128,138)",
               "1.output[0,10) = 0.scratch[128,138)", "signal 0.0", "wait 0.0"});
-  REQUIRE(texts(flat_all_to_all_v({2, 10, 1, false, kPlain, {0, 7, 3, 2}}), 1, 0) ==
+  REQUIRE(texts(flat_all_to_all_v({2, 10, 1, false, kPlain, 1, {0, 7, 3, 2}}), 1, 0) ==
           std::vector<std::string>{"1.scratch[0,3) = 1.input[0,3)",
                                    "1.scratch[128,130) = 1.input[3,5)", "signal 0.0", "wait 0.0",
                                    "1.output[7,9) = 1.scratch[128,130)",
@@ -137,9 +137,9 @@ TEST_CASE("a schedule of blocks", "[model]") {
 
 TEST_CASE("all_to_all_v without counts", "[.]") { flat_all_to_all_v({2, 1, 1, false, kPlain}); }
 TEST_CASE("all_to_all_v above its bound", "[.]") {
-  flat_all_to_all_v({1, 1, 1, false, kPlain, {2}});
+  flat_all_to_all_v({1, 1, 1, false, kPlain, 1, {2}});
 }
-TEST_CASE("all_to_all_v in place", "[.]") { flat_all_to_all_v({1, 1, 1, true, kPlain, {1}}); }
+TEST_CASE("all_to_all_v in place", "[.]") { flat_all_to_all_v({1, 1, 1, true, kPlain, 1, {1}}); }
 
 TEST_CASE("counts that all_to_all_v does not take stop the program", "[model]") {
   REQUIRE(test::aborts("all_to_all_v without counts",

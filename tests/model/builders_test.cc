@@ -96,7 +96,7 @@ TEST_CASE("builders are found by collective and name", "[model]") {
   for (const Builder& builder : builders()) {
     CAPTURE(std::string(builder.algorithm));  // found again only if no other has its name
     REQUIRE(find_builder(builder.collective, builder.algorithm) == &builder);
-    const Schedule schedule = builder.build({3, 5, 1, false, kPlain, kNine});
+    const Schedule schedule = builder.build({3, 5, 1, false, kPlain, 1, kNine});
     REQUIRE(schedule.algorithm == builder.algorithm);
     REQUIRE(schedule.collective == builder.collective);
   }

@@ -92,7 +92,7 @@ TEST_CASE("every schedule of blocks is its collective: 1 to 8 ranks, ragged coun
 
 TEST_CASE("all_to_all_v without anything to send is one too", "[reference]") {
   for (const std::int64_t bound : {0, 300}) {
-    Shape shape{3, bound, 2, false, kElement, std::vector<std::int64_t>(9, 0)};
+    Shape shape{3, bound, 2, false, kElement, 1, std::vector<std::int64_t>(9, 0)};
     REQUIRE(test::is_accepted(model::flat_all_to_all_v(shape)));
     shape.send_counts = std::vector<std::int64_t>(9, bound);
     REQUIRE(test::is_accepted(model::flat_all_to_all_v(shape)));
@@ -123,7 +123,7 @@ TEST_CASE("a schedule of blocks with a slice shifted, cut, grown or elsewhere is
 TEST_CASE("all_to_all_v that writes after the last block, or has other counts, is rejected",
           "[reference]") {
   Schedule schedule =
-      model::flat_all_to_all_v({2, 4, 1, false, kElement, {1, 2, 3, 4}});  // rank 0 receives 4
+      model::flat_all_to_all_v({2, 4, 1, false, kElement, 1, {1, 2, 3, 4}});  // rank 0 receives 4
   REQUIRE(test::is_accepted(schedule));
   Schedule late = schedule;
   late.lanes[0][0].push_back(model::Copy{{0, 1, {0, 1}}, {0, 1, {4, 5}}});

@@ -43,7 +43,7 @@ Counts any_counts(int ranks, std::int64_t bound, std::uint64_t seed) {
 RankBuffers run(Collective collective, const Arithmetic& a, const RankBuffers& inputs,
                 std::int64_t count, int lanes = 1, bool in_place = false,
                 const Counts& send_counts = {}) {
-  const model::Shape shape{static_cast<int>(inputs.size()), count, lanes, in_place, a, send_counts};
+  const model::Shape shape{static_cast<int>(inputs.size()), count, lanes, in_place, a, 1, send_counts};
   return reference::run(model::find_builder(collective, "flat")->build(shape), inputs);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("without a wire every bit arrives, of NaN and of types that only move"
 
 TEST_CASE("run_into leaves what all_to_all_v does not reach as it was", "[reference]") {
   const Arithmetic a{Moved::int8};
-  const model::Schedule schedule = model::flat_all_to_all_v({2, 3, 1, false, a, {1, 0, 1, 3}});
+  const model::Schedule schedule = model::flat_all_to_all_v({2, 3, 1, false, a, 1, {1, 0, 1, 3}});
   const RankBuffers inputs = any_bytes(2, 6, 7);
   RankBuffers outputs(2, std::vector<std::byte>(6, std::byte{0xA5}));
   run_into(schedule, inputs, outputs);

@@ -65,7 +65,7 @@ std::vector<Piece> pieces(const Launch& l, int places) {
     add(l.peers.packets[rank], kOptions.packet_bytes);
   }
   add(l.own.epochs, 4u * places * kOptions.max_blocks);
-  add(l.own.packet_epochs, 4u * places * kOptions.max_blocks * kOptions.max_threads);
+  add(l.own.packet_epochs, 4u * places * kOptions.max_blocks);
   add(l.own.stuck, sizeof(kernels::Stuck) * places);
   return all;
 }
@@ -139,7 +139,7 @@ TEST_CASE("virtual ranks on one GPU have memory of their own, and nothing is lef
     REQUIRE((seen.blocks == 2 && seen.threads == 32 && seen.places == 3));
     const Launch& l = seen.launch;
     REQUIRE((l.ranks == 3 && l.first_rank == 0 && l.count == 10 && l.factor == 1.5f));
-    REQUIRE((l.own.max_blocks == 4 && l.own.max_threads == 256));
+    REQUIRE(l.own.max_blocks == 4);
     REQUIRE(l.own.words_of_packets == 12000 / (3 * kernels::packet_bytes_of_word(16)));
     REQUIRE(launch(**session, runtime).launch.number == l.number + 1);
     REQUIRE(runtime.live() == 2);
