@@ -43,7 +43,8 @@ Counts any_counts(int ranks, std::int64_t bound, std::uint64_t seed) {
 RankBuffers run(Collective collective, const Arithmetic& a, const RankBuffers& inputs,
                 std::int64_t count, int lanes = 1, bool in_place = false,
                 const Counts& send_counts = {}) {
-  const model::Shape shape{static_cast<int>(inputs.size()), count, lanes, in_place, a, 1, send_counts};
+  const model::Shape shape{
+      static_cast<int>(inputs.size()), count, lanes, in_place, a, 1, send_counts};
   return reference::run(model::find_builder(collective, "flat")->build(shape), inputs);
 }
 
