@@ -149,11 +149,11 @@ class Machine {
   /// In place where the collective is, on the virtual GPU too.
   void copy_in(const Issue& issue, const Buffers& at, emulator::Call& call) const {
     const bool in_place = issue.collective == model::Collective::all_reduce;
-    std::memcpy(at.input, issue.buffers.input, input_bytes(issue));
+    copy(at.input, issue.buffers.input, input_bytes(issue));
     call.inputs.push_back(at.input);
     call.outputs.push_back(in_place ? at.input : at.output);
     if (issue.collective != model::Collective::all_to_all_v) return;
-    std::memcpy(at.output, issue.buffers.output, output_bytes(issue));
+    copy(at.output, issue.buffers.output, output_bytes(issue));
     std::memcpy(at.send_counts, issue.buffers.send_counts, sizeof(std::int64_t) * room_.size());
     call.send_counts.push_back(at.send_counts);
     call.received_counts.push_back(at.received_counts);
@@ -165,7 +165,7 @@ class Machine {
       const Issue& issue = calls[rank];
       const Buffers& at = buffers_[rank];
       const bool in_place = issue.collective == model::Collective::all_reduce;
-      std::memcpy(issue.buffers.output, in_place ? at.input : at.output, output_bytes(issue));
+      copy(issue.buffers.output, in_place ? at.input : at.output, output_bytes(issue));
       if (issue.collective != model::Collective::all_to_all_v) continue;
       std::memcpy(issue.buffers.received_counts, at.received_counts,
                   sizeof(std::int64_t) * room_.size());
@@ -175,6 +175,10 @@ class Machine {
     return beyond;
   }
 
+  /// A tensor without elements may have no memory, which memcpy() does not take.
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
   std::size_t input_bytes(const Issue& issue) const {
     return issue.arithmetic.element.bytes() *
            model::input_elements(issue.collective, room_.size(), issue.count);
