@@ -24,7 +24,7 @@ std::vector<LaunchShape> shapes_of(const std::string& algorithm, std::int64_t by
   const bool is_packeted = algorithm == "flat_ll";
   for (const int threads : {256, 512}) {
     for (const int blocks : {1, 4, 16, 32, 64, 132, 264, 528}) {
-      if (bytes / 16 < blocks * wave && blocks > 1) continue;          // most would have no word
+      if (bytes / 16 < blocks * wave && blocks > 1) continue;            // most would have no word
       if (bytes / 16 > std::int64_t{blocks} * threads * 1024) continue;  // nobody would try
       for (const int rounds : {1, 2, 4, 8, 16, 32}) {
         if (rounds > 1 && (is_packeted || bytes / 16 / blocks / threads < 2 * rounds)) continue;
@@ -39,7 +39,7 @@ std::vector<LaunchShape> shapes_of(const std::string& algorithm, std::int64_t by
 class OurCalls {
  public:
   OurCalls(GpuRuntime& runtime, ReplayClock& clock, const TimedCall& call)
-      : runtime_(runtime), clock_(clock), call_(call) {
+      : clock_(clock), call_(call) {
     const int ranks = clock.devices();
     SessionOptions options{
         kernels::scratch_bytes(call.collective, call.arithmetic, ranks, call.count),
@@ -79,7 +79,6 @@ class OurCalls {
     return call_.arithmetic.wire.bytes(call_.count, call_.arithmetic.element) <= kMostPacketed;
   }
 
-  GpuRuntime& runtime_;
   ReplayClock& clock_;
   const TimedCall& call_;
   NoExchange alone_;
@@ -89,8 +88,8 @@ class OurCalls {
 
 /// The bytes that have to cross the busiest link one way.
 double floor_bytes(const TimedCall& call, int ranks) {
-  const auto bytes = static_cast<double>(call.arithmetic.wire.bytes(
-      call.count, call.arithmetic.element));
+  const auto bytes =
+      static_cast<double>(call.arithmetic.wire.bytes(call.count, call.arithmetic.element));
   return call.collective == model::Collective::all_reduce ? 2.0 * bytes / ranks : bytes;
 }
 
