@@ -18,11 +18,7 @@ TALLY_DEVICE void all_to_all_flat(Gpu& gpu, const typename R::Arguments& a) {
   const std::int64_t slot = slot_length<R>(a);
   const Span mine = my_part_of_block<R>(gpu, codec, a.count);
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto stage = [&](Span part) TALLY_INLINE {
-    for (int to = 0; to < a.ranks; ++to) {
-      stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, part);
-    }
-  };
+  const auto stage = [&](Span part) TALLY_INLINE { stage_blocks<R>(gpu, a, codec, part); };
   const auto fetch = [&](Span part) TALLY_INLINE {
     for (int distance = 0; distance < a.ranks; ++distance) {
       const int from = (a.rank + distance) % a.ranks;  // not all ask rank 0 first

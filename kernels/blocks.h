@@ -42,6 +42,16 @@ TALLY_DEVICE void stage_block(Gpu& gpu, const typename R::Arguments& a,
   });
 }
 
+/// Own scratch, each slot = `span` of the own input's block for that rank, encoded.
+template <class R, class Gpu>
+TALLY_DEVICE void stage_blocks(Gpu& gpu, const typename R::Arguments& a,
+                               const typename R::Codec& codec, Span span) {
+  const std::int64_t slot = slot_length<R>(a);
+  for (int to = 0; to < a.ranks; ++to) {
+    stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, span);
+  }
+}
+
 /// Output, from `to` on = `span` of what `owner` staged from `begin` on.
 template <class R, class Gpu>
 TALLY_DEVICE void fetch_block(Gpu& gpu, const typename R::Arguments& a,

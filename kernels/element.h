@@ -51,34 +51,30 @@ struct Element : FloatValues {
   }
 };
 
-template <>
-struct Element<model::Format::f32> : FloatValues {
-  static constexpr model::Format kFormat = model::Format::f32;
-  using Storage = float;
+/// What is in registers as it is in memory.
+template <class T>
+struct AsStored {
+  using Storage = T;
   template <class Gpu>
-  TALLY_DEVICE static Value value(Storage x) {
+  TALLY_DEVICE static T value(T x) {
     return x;
   }
   template <class Gpu>
-  TALLY_DEVICE static Storage storage(Value x) {
+  TALLY_DEVICE static T storage(T x) {
     return x;
   }
 };
 
+template <>
+struct Element<model::Format::f32> : FloatValues, AsStored<float> {
+  static constexpr model::Format kFormat = model::Format::f32;
+};
+
 /// An element that is only moved: its bits are its value.
 template <class Bits>
-struct RawElement {
-  using Storage = Bits;
+struct RawElement : AsStored<Bits> {
   using Value = Bits;
   TALLY_DEVICE static Value zero() { return 0; }
-  template <class Gpu>
-  TALLY_DEVICE static Value value(Storage x) {
-    return x;
-  }
-  template <class Gpu>
-  TALLY_DEVICE static Storage storage(Value x) {
-    return x;
-  }
 };
 
 template <model::Format F>

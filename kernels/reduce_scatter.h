@@ -18,11 +18,7 @@ TALLY_DEVICE void reduce_scatter_flat(Gpu& gpu, const typename R::Arguments& a) 
   const std::int64_t slot = slot_length<R>(a);
   const Span mine = my_part_of_block<R>(gpu, codec, a.count);
   Barrier<R, Gpu> barrier(gpu, a);
-  const auto stage = [&](Span part) TALLY_INLINE {
-    for (int to = 0; to < a.ranks; ++to) {
-      stage_block<R>(gpu, a, codec, a.input + R::Plan::block_begin(a.count, to), to * slot, part);
-    }
-  };
+  const auto stage = [&](Span part) TALLY_INLINE { stage_blocks<R>(gpu, a, codec, part); };
   const auto sum = [&](Span part)
                        TALLY_INLINE { reduce_span<R>(gpu, a, codec, part, a.rank * slot); };
   in_rounds<R, Gpu>(barrier, a, mine, codec.unit_bits(), stage, sum);

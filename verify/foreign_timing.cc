@@ -10,7 +10,7 @@ using model::Collective;
 class Library {
  public:
   Library(GpuRuntime& runtime, const nccl::Api& api, int devices)
-      : runtime_(runtime), f_(api.functions()), comms_(devices) {
+      : runtime_(runtime), api_(api), f_(api.functions()), comms_(devices) {
     is_well_ = f_.CommInitAll(comms_.data(), devices, nullptr) == nccl::kSuccess;
   }
   ~Library() {
@@ -58,32 +58,19 @@ class Library {
     f_.GroupStart();
     for (int rank = 0; rank < clock.devices(); ++rank) {
       runtime_.use(rank);
-      is_well_ = put(call, comms_[rank], memory[rank], clock.stream(rank)) && is_well_;
+      const nccl::Outcome outcome = api_.enqueue(call.collective, call.arithmetic.element,
+                                                 nccl::kSum, static_cast<std::size_t>(call.count),
+                                                 {comms_[rank], clock.devices(), memory[rank].input,
+                                                  memory[rank].output, clock.stream(rank)})
+                                        .outcome;
+      is_well_ = outcome == nccl::kSuccess && is_well_;
     }
     is_well_ = f_.GroupEnd() == nccl::kSuccess && is_well_;
   }
 
  private:
-  bool put(const TimedCall& call, nccl::Comm comm, const RankMemory& m, Stream stream) {
-    const auto count = static_cast<std::size_t>(call.count);
-    const nccl::DataType type = nccl::data_type(call.arithmetic.element);
-    switch (call.collective) {
-      case Collective::all_reduce:
-        return f_.AllReduce(m.input, m.output, count, type, nccl::kSum, comm, stream) == 0;
-      case Collective::reduce_scatter:
-        return f_.ReduceScatter(m.input, m.output, count, type, nccl::kSum, comm, stream) == 0;
-      case Collective::all_gather:
-        return f_.AllGather(m.input, m.output, count, type, comm, stream) == 0;
-      case Collective::all_to_all:
-        return f_.optional.AlltoAll != nullptr &&
-               f_.optional.AlltoAll(m.input, m.output, count, type, comm, stream) == 0;
-      case Collective::all_to_all_v:
-        return false;
-    }
-    return false;
-  }
-
   GpuRuntime& runtime_;
+  const nccl::Api& api_;
   const nccl::Functions& f_;
   std::vector<nccl::Comm> comms_;
   std::vector<nccl::Window> windows_;
@@ -121,10 +108,10 @@ std::vector<Timed> time_library(GpuRuntime& runtime, ReplayClock& clock, const n
   if (inputs.empty() || outputs.empty()) return all;
   for (int rank = 0; rank < ranks; ++rank) {
     runtime.use(rank);
-    runtime.copy(inputs[rank], memory[rank].input,
-                 static_cast<std::size_t>(element *
-                                          input_elements(call.collective, ranks, call.count)),
-                 clock.stream(rank));
+    runtime.copy(
+        inputs[rank], memory[rank].input,
+        static_cast<std::size_t>(element * input_elements(call.collective, ranks, call.count)),
+        clock.stream(rank));
     memory[rank] = {inputs[rank], outputs[rank]};
   }
   time("library, symmetric windows");

@@ -92,7 +92,11 @@ class Communicators {
     check(f().GroupStart(), "ncclGroupStart", nullptr);
     for (int rank = 0; rank < c.ranks; ++rank) {
       runtime.use(parts[rank].device);
-      put(c, static_cast<std::size_t>(count), ops[rank], comms_[rank], parts[rank]);
+      const auto& [device, input, output, stream] = parts[rank];
+      const auto [outcome, function] = library_->enqueue(
+          c.collective, c.arithmetic.element, ops[rank], static_cast<std::size_t>(count),
+          {comms_[rank], c.ranks, input, output, stream});
+      check(outcome, function, comms_[rank]);
     }
     check(f().GroupEnd(), "ncclGroupEnd", comms_[0]);
     // NCCL: an operation may go as soon as the last function that was given it has returned.
@@ -118,41 +122,6 @@ class Communicators {
                                    nccl::kScalarHostImmediate, comm),
           "ncclRedOpCreatePreMulSum", comm);
     return op;
-  }
-
-  void put(const Case& c, std::size_t count, nccl::RedOp op, nccl::Comm comm, const Part& part) {
-    const nccl::DataType type = nccl::data_type(c.arithmetic.element);
-    const auto& [device, input, output, stream] = part;
-    switch (c.collective) {
-      case Collective::all_reduce:
-        return check(f().AllReduce(input, output, count, type, op, comm, stream), "ncclAllReduce",
-                     comm);
-      case Collective::reduce_scatter:
-        return check(f().ReduceScatter(input, output, count, type, op, comm, stream),
-                     "ncclReduceScatter", comm);
-      case Collective::all_gather:
-        return check(f().AllGather(input, output, count, type, comm, stream), "ncclAllGather",
-                     comm);
-      case Collective::all_to_all:
-        if (f().optional.AlltoAll != nullptr) {
-          return check(f().optional.AlltoAll(input, output, count, type, comm, stream),
-                       "ncclAlltoAll", comm);
-        }
-        return exchange(c, count, type, comm, static_cast<const std::byte*>(input),
-                        static_cast<std::byte*>(output), stream);
-      case Collective::all_to_all_v:
-        TALLY_CHECK(false, "NCCL has no such collective");
-    }
-  }
-
-  /// all_to_all of libraries that have only sends and receives.
-  void exchange(const Case& c, std::size_t count, nccl::DataType type, nccl::Comm comm,
-                const std::byte* input, std::byte* output, nccl::StreamHandle stream) {
-    const std::size_t block = count * c.arithmetic.element.bytes();
-    for (int peer = 0; peer < c.ranks; ++peer) {
-      check(f().Send(input + peer * block, count, type, peer, comm, stream), "ncclSend", comm);
-      check(f().Recv(output + peer * block, count, type, peer, comm, stream), "ncclRecv", comm);
-    }
   }
 
   std::shared_ptr<const nccl::Api> library_;

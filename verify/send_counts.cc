@@ -1,16 +1,23 @@
 #include "verify/send_counts.h"
 
+#include <cstring>
+
 namespace tally::verify {
 namespace {
 
 bool has_counts(const Case& c) { return c.collective == model::Collective::all_to_all_v; }
 
-/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014) as a hash.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
+/// `ranks` numbers of any bits for each rank, by seed, call and rank alone.
+std::vector<std::uint64_t> drawn_numbers(const Case& c, int call) {
+  const reference::Input any_bits{reference::InputKind::uniform, "uniform", nullptr};
+  std::vector<std::uint64_t> numbers;
+  for (int rank = 0; rank < c.ranks; ++rank) {
+    const std::vector<std::byte> bits =
+        reference::draw(any_bits, model::Moved::int64, {c.seed, call, rank, c.ranks});
+    numbers.resize(numbers.size() + c.ranks);
+    std::memcpy(&numbers[rank * c.ranks], bits.data(), bits.size());
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -22,15 +29,14 @@ bool is_refused(const Case& c, int call) {
 std::vector<std::int64_t> send_counts(const Case& c, int call) {
   if (!has_counts(c)) return {};
   const std::int64_t bound = c.counts[call];
-  const std::uint64_t key = mix(mix(c.seed) + call);
+  const std::vector<std::uint64_t> numbers = drawn_numbers(c, call);
   std::vector<std::int64_t> counts;
-  for (int pair = 0; pair < c.ranks * c.ranks; ++pair) {
-    const std::uint64_t drawn = mix(key + pair);
+  for (const std::uint64_t drawn : numbers) {
     const auto some = static_cast<std::int64_t>((drawn >> 2) % (bound + 1));
     const std::int64_t any[] = {0, bound, some, some};
     counts.push_back(any[drawn & 3]);
   }
-  if (is_refused(c, call)) counts[key % counts.size()] = bound + 1;
+  if (is_refused(c, call)) counts[numbers[0] % counts.size()] = bound + 1;
   return counts;
 }
 

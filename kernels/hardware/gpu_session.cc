@@ -286,8 +286,7 @@ void GpuSession::launch(int share, Stream stream, const GroupCall& call) {
   launch.peers = memory.peers;
   launch.own = {reinterpret_cast<std::uint32_t*>(own),
                 reinterpret_cast<std::uint32_t*>(own + layout.packet_epochs),
-                reinterpret_cast<Stuck*>(own + layout.stuck),
-                options_.max_blocks,
+                reinterpret_cast<Stuck*>(own + layout.stuck), options_.max_blocks,
                 static_cast<std::int64_t>(options_.packet_bytes /
                                           (packet_bytes_of_word(sizeof(Word)) * ranks_))};
   std::copy(call.ranks.begin(), call.ranks.end(), launch.calls);

@@ -77,8 +77,8 @@ model::Result<std::shared_ptr<const Api>> Api::open(const std::string& library) 
 DataType data_type(model::ElementType element) {
   using model::Format, model::Moved;
   constexpr std::pair<model::ElementType, DataType> kTypes[] = {
-      {Format::f32, kFloat32}, {Format::f16, kFloat16},  {Format::bf16, kBfloat16},
-      {Moved::int8, kInt8},    {Moved::int32, kInt32},   {Moved::int64, kInt64},
+      {Format::f32, kFloat32}, {Format::f16, kFloat16}, {Format::bf16, kBfloat16},
+      {Moved::int8, kInt8},    {Moved::int32, kInt32},  {Moved::int64, kInt64},
       {Moved::f64, kFloat64},
   };
   for (const auto& [known, type] : kTypes) {
@@ -86,6 +86,41 @@ DataType data_type(model::ElementType element) {
   }
   TALLY_CHECK(false, "an element type that NCCL has");
   return kInt8;
+}
+
+Api::Enqueued Api::enqueue(model::Collective collective, model::ElementType element, RedOp op,
+                           std::size_t count, const RankPart& part) const {
+  const DataType type = data_type(element);
+  const auto& [comm, ranks, input, output, stream] = part;
+  const Functions& f = functions_;
+  switch (collective) {
+    case model::Collective::all_reduce:
+      return {f.AllReduce(input, output, count, type, op, comm, stream), "ncclAllReduce"};
+    case model::Collective::reduce_scatter:
+      return {f.ReduceScatter(input, output, count, type, op, comm, stream), "ncclReduceScatter"};
+    case model::Collective::all_gather:
+      return {f.AllGather(input, output, count, type, comm, stream), "ncclAllGather"};
+    case model::Collective::all_to_all:
+      break;
+    case model::Collective::all_to_all_v:
+      TALLY_CHECK(false, "NCCL has no such collective");
+  }
+  if (f.optional.AlltoAll != nullptr) {
+    return {f.optional.AlltoAll(input, output, count, type, comm, stream), "ncclAlltoAll"};
+  }
+  const auto is_refused = [](Outcome outcome) {
+    return outcome != kSuccess && outcome != kInProgress;
+  };
+  const std::size_t block = count * element.bytes();
+  for (int peer = 0; peer < ranks; ++peer) {
+    const auto* from = static_cast<const std::byte*>(input) + peer * block;
+    auto* to = static_cast<std::byte*>(output) + peer * block;
+    const Outcome sent = f.Send(from, count, type, peer, comm, stream);
+    if (is_refused(sent)) return {sent, "ncclSend"};
+    const Outcome received = f.Recv(to, count, type, peer, comm, stream);
+    if (is_refused(received)) return {received, "ncclRecv"};
+  }
+  return {kSuccess, "ncclRecv"};
 }
 
 std::string Api::version() const {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "model/element_type.h"
+#include "model/collective.h"
 #include "model/result.h"
 
 namespace tally::kernels::hardware::nccl {
@@ -94,6 +94,23 @@ class Api {
   const std::string& library() const { return library_; }  // as it was opened
   /// "2.28.9"
   std::string version() const;
+  /// Puts one rank's part of a collective into a stream, in a group with the other ranks'; of
+  /// moving collectives `op` is not looked at. all_to_all is sends and receives where the library
+  /// has no function for it; all_to_all_v is in no library. The first outcome that is no success,
+  /// and whose it is.
+  struct RankPart {
+    Comm comm;
+    int ranks;
+    const void* input;
+    void* output;
+    StreamHandle stream;
+  };
+  struct Enqueued {
+    Outcome outcome;
+    const char* function;
+  };
+  Enqueued enqueue(model::Collective collective, model::ElementType element, RedOp op,
+                   std::size_t count, const RankPart& part) const;
   /// The library's words for an outcome, and where it has them for the last error of `comm`.
   std::string describe(Outcome outcome, Comm comm = nullptr) const;
 

@@ -1,40 +1,26 @@
 #include "tests/verify/fake_gpu_runtime.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "model/check.h"
+#include "tests/kernels/hardware/host_gpu_runtime.h"
 #include "tests/verify/fake_stream.h"
 
 namespace tally::test {
 namespace {
 
-using namespace kernels::hardware;
+using kernels::hardware::GpuRuntime;
 
-class FakeGpuRuntime : public GpuRuntime {
+struct OwnMachine {
+  HostMachine machine;
+};
+
+/// Host memory, with streams that others put work into too, and that run when they are looked at.
+class FakeGpuRuntime : private OwnMachine, public HostGpuRuntime {
  public:
   FakeGpuRuntime(int devices, std::size_t memory_bytes)
-      : devices_(devices, Device{"host memory", "none", 1, 64, memory_bytes}) {}
-
-  std::span<const Device> devices() const override { return devices_; }
-  const std::string& unavailable() const override { return unavailable_; }
-  Versions versions() const override { return {"fake", 1, 1}; }
-  void use(int device) override { TALLY_CHECK(device < std::ssize(devices_), "a device"); }
-
-  void* allocate(std::size_t bytes) override {
-    if (bytes > devices_[0].memory_bytes) return nullptr;
-    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  }
-  void* allocate_shared(std::size_t bytes) override { return allocate(bytes); }
-  void free(void* memory) override { std::free(memory); }
-  void* allocate_host(std::size_t bytes) override { return std::malloc(bytes); }
-  void free_host(void* memory) override { std::free(memory); }
-
-  bool enable_peer(int) override { return true; }
-  MemoryHandle export_memory(void*) override { return {}; }
-  void* import_memory(const MemoryHandle&) override { return nullptr; }
-  void close_memory(void*) override {}
+      : HostGpuRuntime(machine, devices, memory_bytes) {}
 
   Stream create_stream() override {
     streams_.push_back(std::make_unique<FakeStream>());
@@ -50,13 +36,6 @@ class FakeGpuRuntime : public GpuRuntime {
     run_streams();
     return fake(stream)->nodes.empty();
   }
-
-  Event create_event() override { return nullptr; }
-  void destroy(Event) override {}
-  void record(Event, Stream) override {}
-  void wait(Stream, Event) override {}
-  void synchronize(Event) override {}
-  double microseconds(Event, Event) override { return 0; }
 
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
     fake(stream)->put([=] {
@@ -83,13 +62,6 @@ class FakeGpuRuntime : public GpuRuntime {
   }
   void destroy(Graph graph) override { delete fake(graph); }
 
-  const void* find_kernel(const KernelName&) const override { return nullptr; }
-  int resident_blocks(const void*, int) const override { return 0; }
-  void launch(const void*, int, int, int, Stream, const kernels::Launch&) override {
-    TALLY_CHECK(false, "there are no kernels");
-  }
-  std::vector<ConversionDifference> compare_conversions() override { return {}; }
-
  private:
   static FakeStream* fake(Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
   static std::vector<FakeStream::Node>* fake(Graph graph) {
@@ -109,8 +81,6 @@ class FakeGpuRuntime : public GpuRuntime {
     }
   }
 
-  std::vector<Device> devices_;
-  std::string unavailable_;
   std::vector<std::unique_ptr<FakeStream>> streams_;
 };
 

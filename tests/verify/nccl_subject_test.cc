@@ -328,7 +328,7 @@ TEST_CASE("--subject nccl=LIBRARY finds the library, or says why it is not avail
   REQUIRE(found->subject != nullptr);
   CHECK_FALSE(found->subject->fixes_order());
   const std::string description = found->subject->description();
-  CHECK(description.starts_with("host memory x 2, fake driver 1, runtime 1, "));
+  CHECK(description.starts_with("Host x 2, host driver 1, runtime 2, "));
   CHECK(description.ends_with(std::string(TALLY_FAKE_NCCL) + " 2.28.9"));
   CHECK_FALSE(found->subject->cannot_run(library_case(Collective::all_reduce, 2)));
   const auto absent = verify::find_subject("nccl=libabsent.so", {runtime.get(), {}});
