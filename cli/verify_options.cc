@@ -77,8 +77,21 @@ void declare(CLI::App& app, Typed& typed, VerifyOptions& options) {
   app.add_option("--junit", options.junit, "JUnit XML to a file, - for standard output");
 }
 
-/// A replay is the whole case: what else is typed would be ignored. An empty one, or an empty
-/// fault, is a shell variable that was not set.
+/// An error where something was typed that `flag` would ignore.
+std::optional<Error> takes_only(const CLI::App& app, const std::string& flag, const char* what,
+                                const std::vector<std::string>& names, const char* hint) {
+  if (app.count(flag) == 0) return std::nullopt;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    const bool goes_along = std::find(names.begin(), names.end(), name) != names.end();
+    if (option->count() == 0 || goes_along || "--" + name == flag) continue;
+    return Error{flag, std::string(what) + ", and takes no --" + name, hint};
+  }
+  return std::nullopt;
+}
+
+/// A replay is the whole case. An empty one, or an empty fault, is a shell variable that was not
+/// set.
 std::optional<Error> check_replay(const CLI::App& app) {
   for (const char* flag : {"--replay", "--plant"}) {
     const CLI::Option* option = app.get_option(flag);
@@ -86,16 +99,16 @@ std::optional<Error> check_replay(const CLI::App& app) {
       return Error{flag, "is empty", "leave it out, or give it a value"};
     }
   }
-  if (app.count("--replay") == 0) return std::nullopt;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_single_name();
-    const bool goes_along = name == "replay" || name == "subject" || name == "devices" ||
-                            name == "json" || name == "csv" || name == "junit" || name == "help";
-    if (option->count() == 0 || goes_along) continue;
-    return Error{"--replay", "is a whole case, and takes no --" + name,
-                 "change it in the case's text"};
-  }
-  return std::nullopt;
+  return takes_only(app, "--replay", "is a whole case",
+                    {"subject", "devices", "json", "csv", "junit"}, "change it in the case's text");
+}
+
+/// What is timed is sums, as fast as they come.
+std::optional<Error> check_time(const CLI::App& app) {
+  return takes_only(
+      app, "--time", "times sums with every algorithm and launch",
+      {"subject", "devices", "collective", "dtype", "wire", "b", "e", "f", "count", "json", "csv"},
+      "leave it out");
 }
 
 std::optional<Error> read_sizes(const Typed& typed, Plan& plan) {
@@ -264,6 +277,25 @@ Plan default_timing() {
   return plan;
 }
 
+/// Leaves out, of lists that were not chosen, or else says, what cannot be timed.
+std::optional<Error> check_timed(const Typed& typed, Plan& plan) {
+  using model::Collective;
+  if (typed.collective == "all") std::erase(plan.collectives, Collective::all_to_all_v);
+  for (const Collective collective : plan.collectives) {
+    if (collective == Collective::all_to_all_v) {
+      return Error{"--time", "does not time all_to_all_v, whose counts the host does not know",
+                   "--collective all_to_all"};
+    }
+    for (const model::ElementType dtype : plan.dtypes) {
+      for (const model::Wire& wire : plan.wires) {
+        const auto arithmetic = model::arithmetic_of_sums(dtype, wire);
+        if (auto error = model::disallowed(collective, "flat", arithmetic)) return error;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 bool is_library(std::string_view subject) {
   return subject == "nccl" || subject.starts_with("nccl=");
 }
@@ -297,6 +329,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (options.help) return options;
   if (auto error = check_outputs({options.json, options.csv, options.junit})) return *error;
   if (auto error = check_replay(app)) return *error;
+  if (auto error = check_time(app)) return *error;
   if (auto error = read_list(typed.devices, device, options.devices)) return *error;
   if (!typed.replay.empty()) {
     const auto c = verify::parse_case(typed.replay);
@@ -307,6 +340,7 @@ Result<VerifyOptions> parse_verify(const Arguments& arguments) {
   if (typed.time) {
     options.timed = default_timing();
     if (auto error = read_plan(typed, *options.timed)) return *error;
+    if (auto error = check_timed(typed, *options.timed)) return *error;
     if (options.subject != "gpu" && !is_library(options.subject)) {
       return Error{"--time", "is measured on GPUs", "--subject gpu, or nccl=LIBRARY"};
     }

@@ -5,6 +5,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/complain.h"
 #include "cli/output_files.h"
@@ -29,9 +30,7 @@ std::vector<TimedCall> timed_calls(const tally::verify::Plan& plan, int ranks) {
   for (const model::Collective collective : plan.collectives) {
     for (const model::ElementType dtype : plan.dtypes) {
       for (const model::Wire& wire : plan.wires) {
-        const model::Arithmetic arithmetic{
-            dtype, wire, model::Op::sum,
-            wire.is_none() ? model::Accumulate::element : model::Accumulate::f32};
+        const model::Arithmetic arithmetic = model::arithmetic_of_sums(dtype, wire);
         for (const std::int64_t count : plan.counts) all.push_back({collective, arithmetic, count});
         const std::int64_t blocks = std::max(model::input_elements(collective, ranks, 1),
                                              model::output_elements(collective, ranks, 1));
@@ -42,6 +41,22 @@ std::vector<TimedCall> timed_calls(const tally::verify::Plan& plan, int ranks) {
     }
   }
   return all;
+}
+
+/// A rank has an input, an output, staging and the library's own copies of both at once.
+std::optional<model::Error> too_large(const std::vector<TimedCall>& calls, int ranks,
+                                      std::size_t memory_bytes) {
+  for (const TimedCall& call : calls) {
+    const auto larger = static_cast<std::size_t>(
+        call.arithmetic.element.bytes() *
+        std::max(model::input_elements(call.collective, ranks, call.count),
+                 model::output_elements(call.collective, ranks, call.count)));
+    if (larger <= memory_bytes / 8) continue;
+    return model::Error{"--time",
+                        std::to_string(larger) + " bytes are more than an eighth of a GPU",
+                        "a smaller -e or --count"};
+  }
+  return std::nullopt;
 }
 
 std::string text(const Timed* timed) {
@@ -113,13 +128,22 @@ int verify_time(const VerifyOptions& options) {
   if (!table) return complain(table.error());
   std::ostream *const lines = *opened, *const best = *table;
   if (best != nullptr) *best << kCsvHead;
-  const double bandwidth = tally::verify::peer_copy_bandwidth(gpu);
+  std::vector<int> devices = options.devices;
+  if (devices.empty()) {
+    devices.resize(std::min<std::size_t>(gpu.devices().size(), kernels::kMaxRanks));
+    std::iota(devices.begin(), devices.end(), 0);
+  }
+  const int ranks = static_cast<int>(devices.size());
+  const std::vector<TimedCall> calls = timed_calls(*options.timed, ranks);
+  if (auto error = too_large(calls, ranks, gpu.devices()[devices[0]].memory_bytes)) {
+    return complain(*error);
+  }
+  const double bandwidth = tally::verify::peer_copy_bandwidth(gpu, devices);
   const auto versions = gpu.versions();
-  const int ranks = std::min<int>(static_cast<int>(gpu.devices().size()), kernels::kMaxRanks);
   const std::string library_name =
       library ? (*library)->library() + " " + (*library)->version() : "none";
   if (lines != nullptr) {
-    *lines << nlohmann::ordered_json{{"device", gpu.devices()[0].name},
+    *lines << nlohmann::ordered_json{{"device", gpu.devices()[devices[0]].name},
                                      {"devices", ranks},
                                      {"driver", versions.driver},
                                      {"runtime", versions.runtime},
@@ -129,13 +153,12 @@ int verify_time(const VerifyOptions& options) {
   }
   if (options.table_on_stdout()) {
     fmt::print("# {} x {}, {} driver {} runtime {}, library {}, peer copy {:.0f}e9 bytes/s\n",
-               ranks, gpu.devices()[0].name, versions.vendor, versions.driver, versions.runtime,
-               library_name, bandwidth / 1e9);
+               ranks, gpu.devices()[devices[0]].name, versions.vendor, versions.driver,
+               versions.runtime, library_name, bandwidth / 1e9);
     fmt::print("# {:>12} {:>5} {:>12} {:>10}  {:>9}  {:<32} {:<40} {:>6}\n", "collective", "type",
                "wire", "size(B)", "floor(us)", "ours(us)", "library(us)", "ratio");
   }
-  tally::verify::time_calls(gpu, library ? library->get() : nullptr,
-                            timed_calls(*options.timed, ranks), bandwidth,
+  tally::verify::time_calls(gpu, devices, library ? library->get() : nullptr, calls, bandwidth,
                             [&](const TimedRow& row) {
                               if (lines != nullptr) *lines << json(row) << "\n" << std::flush;
                               if (best != nullptr) *best << csv(row) << std::flush;

@@ -49,6 +49,11 @@ struct Arithmetic {
   float factor = 1;                             // premul_sum: before it is rounded
 };
 
+/// Sums, or where nothing is computed moves, as a wire accumulates them.
+inline Arithmetic arithmetic_of_sums(ElementType element, const Wire& wire) {
+  return {element, wire, Op::sum, wire.is_none() ? Accumulate::element : Accumulate::f32};
+}
+
 /// What contributions are multiplied by, a value of the element type: the factor of premul_sum or
 /// 1 / ranks for avg_premul, in f32 and then rounded once to nearest, ties to even; 1 for all else.
 float premultiplier(const Arithmetic& arithmetic, int ranks);

@@ -37,6 +37,9 @@ struct BufferLayout {
 };
 BufferLayout lay_out_buffers(const Case& c, int rank);
 
+/// What there is to see of a case of which nothing was run: poisoned outputs.
+Observation unwritten(const Case& c);
+
 /// The buffers themselves. They are used again from case to case, and grow as they must. Its
 /// functions want the device to be the calling thread's, and the stream to be one of the device's.
 class DeviceBuffers {

@@ -4,14 +4,18 @@ namespace tally::verify {
 namespace {
 
 using namespace kernels::hardware;
-using model::Collective;
 
 /// Communicators of all devices, and what they register.
 class Library {
  public:
-  Library(GpuRuntime& runtime, const nccl::Api& api, int devices)
-      : runtime_(runtime), api_(api), f_(api.functions()), comms_(devices) {
-    is_well_ = f_.CommInitAll(comms_.data(), devices, nullptr) == nccl::kSuccess;
+  Library(GpuRuntime& runtime, const nccl::Api& api, const std::vector<int>& devices)
+      : runtime_(runtime),
+        api_(api),
+        f_(api.functions()),
+        devices_(devices),
+        comms_(devices.size()) {
+    is_well_ = f_.CommInitAll(comms_.data(), static_cast<int>(devices.size()), devices.data()) ==
+               nccl::kSuccess;
   }
   ~Library() {
     if (!is_well_) return;
@@ -32,7 +36,7 @@ class Library {
     if (has.MemAlloc == nullptr || has.CommWindowRegister == nullptr) return {};
     std::vector<void*> all(comms_.size());
     for (std::size_t i = 0; i < comms_.size(); ++i) {
-      runtime_.use(static_cast<int>(i));
+      runtime_.use(devices_[i]);
       if (has.MemAlloc(&all[i], bytes) != nccl::kSuccess) return {};
       memory_.push_back(all[i]);
     }
@@ -40,7 +44,7 @@ class Library {
     f_.GroupStart();
     bool is_registered = true;
     for (std::size_t i = 0; i < comms_.size(); ++i) {
-      runtime_.use(static_cast<int>(i));
+      runtime_.use(devices_[i]);
       is_registered = has.CommWindowRegister(comms_[i], all[i], bytes, &windows[i],
                                              nccl::kSymmetricWindow) == nccl::kSuccess &&
                       is_registered;
@@ -56,11 +60,11 @@ class Library {
   /// One call on all devices.
   void put(const TimedCall& call, const std::vector<RankMemory>& memory, ReplayClock& clock) {
     f_.GroupStart();
-    for (int rank = 0; rank < clock.devices(); ++rank) {
-      runtime_.use(rank);
+    for (int rank = 0; rank < clock.ranks(); ++rank) {
+      runtime_.use(devices_[rank]);
       const nccl::Outcome outcome = api_.enqueue(call.collective, call.arithmetic.element,
                                                  nccl::kSum, static_cast<std::size_t>(call.count),
-                                                 {comms_[rank], clock.devices(), memory[rank].input,
+                                                 {comms_[rank], clock.ranks(), memory[rank].input,
                                                   memory[rank].output, clock.stream(rank)})
                                         .outcome;
       is_well_ = outcome == nccl::kSuccess && is_well_;
@@ -72,6 +76,7 @@ class Library {
   GpuRuntime& runtime_;
   const nccl::Api& api_;
   const nccl::Functions& f_;
+  const std::vector<int> devices_;
   std::vector<nccl::Comm> comms_;
   std::vector<nccl::Window> windows_;
   std::vector<void*> memory_;
@@ -83,15 +88,14 @@ class Library {
 std::vector<Timed> time_library(GpuRuntime& runtime, ReplayClock& clock, const nccl::Api& api,
                                 const TimedCall& call) {
   std::vector<Timed> all;
-  if (call.collective == Collective::all_to_all_v) return all;
   Library library(runtime, api, clock.devices());
   if (!library.is_well()) return all;
   std::vector<RankMemory> memory;
-  for (int rank = 0; rank < clock.devices(); ++rank) memory.push_back(clock.memory(rank));
+  for (int rank = 0; rank < clock.ranks(); ++rank) memory.push_back(clock.memory(rank));
   const auto time = [&](const char* name) {
     library.put(call, memory, clock);  // what a library does the first time is no part of a graph
-    for (int rank = 0; rank < clock.devices(); ++rank) {
-      runtime.use(rank);
+    for (int rank = 0; rank < clock.ranks(); ++rank) {
+      runtime.use(clock.devices()[rank]);
       runtime.synchronize(clock.stream(rank));
     }
     if (!library.is_well()) return;
@@ -99,7 +103,7 @@ std::vector<Timed> time_library(GpuRuntime& runtime, ReplayClock& clock, const n
     if (library.is_well()) all.push_back({name, std::nullopt, microseconds});
   };
   time("library");
-  const int ranks = clock.devices();
+  const int ranks = clock.ranks();
   const std::int64_t element = call.arithmetic.element.bytes();
   const auto inputs = library.symmetric(
       static_cast<std::size_t>(element * input_elements(call.collective, ranks, call.count)) + 16);
@@ -107,7 +111,7 @@ std::vector<Timed> time_library(GpuRuntime& runtime, ReplayClock& clock, const n
       static_cast<std::size_t>(element * output_elements(call.collective, ranks, call.count)) + 16);
   if (inputs.empty() || outputs.empty()) return all;
   for (int rank = 0; rank < ranks; ++rank) {
-    runtime.use(rank);
+    runtime.use(clock.devices()[rank]);
     runtime.copy(
         inputs[rank], memory[rank].input,
         static_cast<std::size_t>(element * input_elements(call.collective, ranks, call.count)),

@@ -41,16 +41,6 @@ SessionOptions larger(const SessionOptions& a, const SessionOptions& b) {
 
 KernelName kernel(const Case& c) { return {c.collective, c.algorithm, c.arithmetic}; }
 
-/// Outputs that nothing wrote.
-Observation unwritten(const Case& c) {
-  Observation seen;
-  for (int call = 0; call < std::ssize(c.counts); ++call) {
-    const std::size_t bytes = c.output_elements(call) * c.arithmetic.element.bytes();
-    seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(bytes, kPoison));
-  }
-  return seen;
-}
-
 class GpuSubject : public Subject {
  public:
   GpuSubject(GpuRuntime& runtime, std::vector<int> devices)

@@ -209,17 +209,6 @@ class NcclSubject : public Subject {
   }
 
  private:
-  /// What there is to see of outputs that nothing wrote.
-  static Observation unwritten(const Case& c) {
-    Observation seen;
-    const int bytes = c.arithmetic.element.bytes();
-    for (const std::int64_t count : c.counts) {
-      const std::int64_t elements = model::output_elements(c.collective, c.ranks, count);
-      seen.outputs.emplace_back(c.ranks, std::vector<std::byte>(elements * bytes, kPoison));
-    }
-    return seen;
-  }
-
   template <class Action>
   void for_ranks(const Case& c, Action action) const {
     for (int rank = 0; rank < c.ranks; ++rank) {

@@ -31,11 +31,13 @@ void fill_with_numbers(GpuRuntime& runtime, void* memory, std::int64_t bytes, St
 }  // namespace
 
 ReplayClock::ReplayClock(GpuRuntime& runtime, std::int64_t input_bytes, std::int64_t output_bytes,
-                         int devices)
-    : runtime_(runtime), calls_(calls_in_graph(std::max(input_bytes, output_bytes))) {
-  for (int device = 0; device < devices; ++device) {
+                         std::vector<int> devices)
+    : runtime_(runtime),
+      devices_(std::move(devices)),
+      calls_(calls_in_graph(std::max(input_bytes, output_bytes))) {
+  for (const int device : devices_) {
     runtime_.use(device);
-    for (int peer = 0; peer < devices; ++peer) runtime_.enable_peer(peer);
+    for (const int peer : devices_) runtime_.enable_peer(peer);
     streams_.push_back(runtime_.create_stream());
     begin_.push_back(runtime_.create_event());
     end_.push_back(runtime_.create_event());
@@ -49,54 +51,54 @@ ReplayClock::ReplayClock(GpuRuntime& runtime, std::int64_t input_bytes, std::int
 }
 
 ReplayClock::~ReplayClock() {
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    runtime_.destroy(begin_[device]);
-    runtime_.destroy(end_[device]);
-    runtime_.destroy(streams_[device]);
-    runtime_.free(memory_[device].input);
-    runtime_.free(memory_[device].output);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    runtime_.destroy(begin_[rank]);
+    runtime_.destroy(end_[rank]);
+    runtime_.destroy(streams_[rank]);
+    runtime_.free(memory_[rank].input);
+    runtime_.free(memory_[rank].output);
   }
 }
 
 double ReplayClock::median(const std::function<void()>& put) {
   constexpr int kWarmUp = 3, kReplays = 25;
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    runtime_.begin_capture(streams_[device]);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    runtime_.begin_capture(streams_[rank]);
   }
   for (int call = 0; call < calls_; ++call) put();
   std::vector<Graph> graphs;
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    graphs.push_back(runtime_.end_capture(streams_[device]));
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    graphs.push_back(runtime_.end_capture(streams_[rank]));
   }
   std::vector<double> microseconds;
   for (int i = 0; i < kWarmUp + kReplays; ++i) {
     const double one = replay(graphs);
     if (i >= kWarmUp) microseconds.push_back(one / calls_);
   }
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    runtime_.destroy(graphs[device]);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    runtime_.destroy(graphs[rank]);
   }
   std::nth_element(microseconds.begin(), microseconds.begin() + kReplays / 2, microseconds.end());
   return microseconds[kReplays / 2];
 }
 
 double ReplayClock::replay(const std::vector<Graph>& graphs) {
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    runtime_.record(begin_[device], streams_[device]);
-    runtime_.replay(graphs[device], streams_[device]);
-    runtime_.record(end_[device], streams_[device]);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    runtime_.record(begin_[rank], streams_[rank]);
+    runtime_.replay(graphs[rank], streams_[rank]);
+    runtime_.record(end_[rank], streams_[rank]);
   }
   double least = 0;
-  for (int device = 0; device < devices(); ++device) {
-    runtime_.use(device);
-    runtime_.synchronize(streams_[device]);
-    const double one = runtime_.microseconds(begin_[device], end_[device]);
-    least = device == 0 ? one : std::min(least, one);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    runtime_.use(devices_[rank]);
+    runtime_.synchronize(streams_[rank]);
+    const double one = runtime_.microseconds(begin_[rank], end_[rank]);
+    least = rank == 0 ? one : std::min(least, one);
   }
   return least;
 }

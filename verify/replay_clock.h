@@ -14,18 +14,19 @@ struct RankMemory {
   void *input = nullptr, *output = nullptr;
 };
 
-/// One stream, input and output on each of the first `devices` devices.
+/// One stream, input and output on each of these devices, which are ranks in this order.
 class ReplayClock {
  public:
   ReplayClock(kernels::hardware::GpuRuntime& runtime, std::int64_t input_bytes,
-              std::int64_t output_bytes, int devices);
+              std::int64_t output_bytes, std::vector<int> devices);
   ~ReplayClock();
   ReplayClock(const ReplayClock&) = delete;
   ReplayClock& operator=(const ReplayClock&) = delete;
 
-  int devices() const { return static_cast<int>(streams_.size()); }
-  const RankMemory& memory(int device) const { return memory_[device]; }
-  kernels::hardware::Stream stream(int device) const { return streams_[device]; }
+  const std::vector<int>& devices() const { return devices_; }
+  int ranks() const { return static_cast<int>(devices_.size()); }
+  const RankMemory& memory(int rank) const { return memory_[rank]; }
+  kernels::hardware::Stream stream(int rank) const { return streams_[rank]; }
 
   /// Microseconds of one call: `put` puts one into every stream. A graph has several of them, so
   /// that launching it is a small part; of each replay the device counts that began last, which
@@ -36,6 +37,7 @@ class ReplayClock {
   double replay(const std::vector<kernels::hardware::Graph>& graphs);
 
   kernels::hardware::GpuRuntime& runtime_;
+  const std::vector<int> devices_;
   const int calls_;  // in a graph
   std::vector<kernels::hardware::Stream> streams_;
   std::vector<kernels::hardware::Event> begin_, end_;

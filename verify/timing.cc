@@ -40,11 +40,13 @@ class OurCalls {
  public:
   OurCalls(GpuRuntime& runtime, ReplayClock& clock, const TimedCall& call)
       : clock_(clock), call_(call) {
-    const int ranks = clock.devices();
+    const int ranks = clock.ranks();
     SessionOptions options{
         kernels::scratch_bytes(call.collective, call.arithmetic, ranks, call.count),
         is_short() ? kernels::packet_bytes("flat_ll", call.arithmetic, ranks, call.count) : 0, 528};
-    auto session = GpuSession::create(runtime, alone_, share_out(ranks, ranks), options);
+    std::vector<Share> shares = share_out(ranks, ranks);
+    for (Share& share : shares) share.device = clock.devices()[share.first_rank];
+    auto session = GpuSession::create(runtime, alone_, shares, options);
     if (session) session_ = std::move(*session);
   }
 
@@ -53,20 +55,20 @@ class OurCalls {
     if (!session_ || session_->is_broken()) return std::nullopt;
     if (algorithm == "flat_ll" && !is_short()) return std::nullopt;
     std::vector<GroupCall> calls;
-    for (int rank = 0; rank < clock_.devices(); ++rank) {
+    for (int rank = 0; rank < clock_.ranks(); ++rank) {
       const RankMemory& memory = clock_.memory(rank);
       buffers_[rank] = {memory.input, memory.output, nullptr, nullptr};
       calls.push_back({{call_.collective, algorithm, call_.arithmetic},
                        launch.blocks,
                        launch.threads,
                        call_.count,
-                       model::premultiplier(call_.arithmetic, clock_.devices()),
+                       model::premultiplier(call_.arithmetic, clock_.ranks()),
                        {&buffers_[rank], 1},
                        launch.rounds});
       if (session_->cannot_launch(rank, calls.back())) return std::nullopt;
     }
     const double microseconds = clock_.median([&] {
-      for (int rank = 0; rank < clock_.devices(); ++rank) {
+      for (int rank = 0; rank < clock_.ranks(); ++rank) {
         session_->launch(rank, clock_.stream(rank), calls[rank]);
       }
     });
@@ -107,28 +109,28 @@ const Timed* fastest(const std::vector<Timed>& all, bool is_ours) {
 const Timed* TimedRow::best_of_ours() const { return fastest(all, true); }
 const Timed* TimedRow::best_of_library() const { return fastest(all, false); }
 
-double peer_copy_bandwidth(GpuRuntime& runtime) {
+double peer_copy_bandwidth(GpuRuntime& runtime, const std::vector<int>& devices) {
   constexpr std::int64_t kBytes = std::int64_t{1} << 28;
-  const int devices = static_cast<int>(runtime.devices().size());
   ReplayClock clock(runtime, kBytes, kBytes, devices);
   const double microseconds = clock.median([&] {
-    for (int device = 0; device < devices; ++device) {
-      const RankMemory& from = clock.memory((device + 1) % devices);
-      runtime.use(device);
-      runtime.copy(clock.memory(device).output, from.input, kBytes, clock.stream(device));
+    for (int rank = 0; rank < clock.ranks(); ++rank) {
+      const RankMemory& from = clock.memory((rank + 1) % clock.ranks());
+      runtime.use(devices[rank]);
+      runtime.copy(clock.memory(rank).output, from.input, kBytes, clock.stream(rank));
     }
   });
   return kBytes / microseconds * 1e6;
 }
 
-void time_calls(GpuRuntime& runtime, const nccl::Api* library, const std::vector<TimedCall>& calls,
-                double bandwidth, const std::function<void(const TimedRow&)>& on_row) {
-  const int ranks = std::min<int>(static_cast<int>(runtime.devices().size()), kernels::kMaxRanks);
+void time_calls(GpuRuntime& runtime, const std::vector<int>& devices, const nccl::Api* library,
+                const std::vector<TimedCall>& calls, double bandwidth,
+                const std::function<void(const TimedRow&)>& on_row) {
+  const int ranks = static_cast<int>(devices.size());
   for (const TimedCall& call : calls) {
     const std::int64_t element = call.arithmetic.element.bytes();
     const std::int64_t input = element * input_elements(call.collective, ranks, call.count);
     const std::int64_t output = element * output_elements(call.collective, ranks, call.count);
-    ReplayClock clock(runtime, input, output, ranks);
+    ReplayClock clock(runtime, input, output, devices);
     TimedRow row{call, ranks, std::max(input, output), {}, 0};
     row.floor_microseconds = floor_bytes(call, ranks) / bandwidth * 1e6;
     OurCalls ours(runtime, clock, call);

@@ -41,12 +41,13 @@ struct TimedRow {
 
 /// The bandwidth of a copy from one device to another while the other way is as busy, in bytes per
 /// second; of a copy on the device where there is one only.
-double peer_copy_bandwidth(kernels::hardware::GpuRuntime& runtime);
+double peer_copy_bandwidth(kernels::hardware::GpuRuntime& runtime, const std::vector<int>& devices);
 
-/// Times each call, and hands out its row. `library` may be null. The bandwidth is what
-/// peer_copy_bandwidth() measured.
-void time_calls(kernels::hardware::GpuRuntime& runtime, const kernels::hardware::nccl::Api* library,
-                const std::vector<TimedCall>& calls, double bandwidth,
-                const std::function<void(const TimedRow&)>& on_row);
+/// Times each call on these devices, and hands out its row. `library` may be null. The bandwidth is
+/// what peer_copy_bandwidth() measured. Of what cannot be launched, or has no room, no time is in
+/// the row; the counts of all_to_all_v are not the host's, and it is none of the calls.
+void time_calls(kernels::hardware::GpuRuntime& runtime, const std::vector<int>& devices,
+                const kernels::hardware::nccl::Api* library, const std::vector<TimedCall>& calls,
+                double bandwidth, const std::function<void(const TimedRow&)>& on_row);
 
 }  // namespace tally::verify

@@ -47,6 +47,23 @@ TEST_CASE("2 for what only a GPU can be asked, of the emulator", "[cli]") {
   }
 }
 
+TEST_CASE("2 for what --time would ignore, or cannot time", "[cli]") {
+  const std::pair<const char*, const char*> all[] = {
+      {"--op max", "takes no --op"},
+      {"--ranks 2", "takes no --ranks"},
+      {"--graph", "takes no --graph"},
+      {"--junit x.xml", "takes no --junit"},
+      {"--collective all_to_all_v", "does not time all_to_all_v"},
+      {"--dtype int8", "int8 does not go with all_reduce"},
+  };
+  for (const auto& [flags, what] : all) {
+    const auto result = run("verify --subject gpu --time " + std::string(flags));
+    INFO(flags);
+    CHECK(result.status == 2);
+    CHECK(result.output.find(what) != std::string::npos);
+  }
+}
+
 TEST_CASE("--collective all has each, and the table says which", "[cli]") {
   const auto rows =
       lines(standard_output("verify --collective all --ranks 2 --count 9 --dtype bf16 --wire none "

@@ -62,7 +62,26 @@ class FakeGpuRuntime : private OwnMachine, public HostGpuRuntime {
   }
   void destroy(Graph graph) override { delete fake(graph); }
 
+  Event create_event() override { return reinterpret_cast<Event>(new double(0)); }
+  void destroy(Event event) override { delete time(event); }
+  void record(Event event, Stream stream) override {
+    fake(stream)->put([=, this] {
+      *time(event) = now_;
+      return true;
+    });
+  }
+  double microseconds(Event begin, Event end) override { return *time(end) - *time(begin); }
+
+  /// A kernel does nothing, and takes a microsecond for each of its blocks.
+  void launch(const void*, int blocks, int, int, Stream stream, const kernels::Launch&) override {
+    fake(stream)->put([=, this] {
+      now_ += blocks;
+      return true;
+    });
+  }
+
  private:
+  static double* time(Event event) { return reinterpret_cast<double*>(event); }
   static FakeStream* fake(Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
   static std::vector<FakeStream::Node>* fake(Graph graph) {
     return reinterpret_cast<std::vector<FakeStream::Node>*>(graph);
@@ -81,6 +100,7 @@ class FakeGpuRuntime : private OwnMachine, public HostGpuRuntime {
     }
   }
 
+  double now_ = 0;  // in microseconds
   std::vector<std::unique_ptr<FakeStream>> streams_;
 };
 
