@@ -99,7 +99,10 @@ class GpuRank {
     call.count = issue.count;
     call.factor = model::premultiplier(issue.arithmetic, ranks_);
     call.ranks = {&issue.buffers, 1};
-    if (issue.count == 0) return std::nullopt;
+    // Nobody has anything to do, but where counts above a bound of 0 have to be found.
+    if (issue.count == 0 && issue.collective != model::Collective::all_to_all_v) {
+      return std::nullopt;
+    }
     if (const auto reason = session_->cannot_launch(0, call)) {
       return error(issue.text() + " cannot be launched: " + *reason,
                    "Options::algorithms, or the hints 'blocks' and 'threads'");

@@ -125,6 +125,20 @@ TEST_CASE("a long sum is launched in pieces, no elements and a barrier are well 
   REQUIRE(said == std::vector<std::string>(2, "16384 16384 7232 "));
 }
 
+TEST_CASE("all_to_all_v is launched with a bound of 0 too, since counts may be above it",
+          "[kernels]") {
+  const auto said = on_processes(2, [](test::HostMachine& machine, int rank, int port) {
+    Process process(machine, rank, 2, port);
+    Tensor output = process.tensor(0), input = process.tensor(0);
+    output.data = nullptr;
+    std::vector<std::int64_t> sent(2), received(2);
+    const auto work =
+        process.comm().all_to_all_v_single(output, input, sent.data(), received.data(), 0, false);
+    return std::string(work && process.launches.size() == 1 ? "" : "no launch");
+  });
+  REQUIRE(said == std::vector<std::string>(2));
+}
+
 TEST_CASE("a wait that gave up breaks the communicator on every rank, and names who is lost",
           "[kernels]") {
   const auto said = on_processes(3, [](test::HostMachine& machine, int rank, int port) {
