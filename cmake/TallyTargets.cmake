@@ -54,3 +54,17 @@ function(tally_fuzz name)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
 endfunction()
+
+# tally_embed(variable INPUT file HEADER room/x.h NAME kText NAMESPACE a::b): sets the variable to a
+# generated source, which defines the string_view that HEADER declares, with the file's text.
+function(tally_embed variable)
+  cmake_parse_arguments(arg "" "INPUT;HEADER;NAME;NAMESPACE" "" ${ARGN})
+  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${arg_INPUT})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cc)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -D INPUT=${input} -D OUTPUT=${output} -D HEADER=${arg_HEADER}
+      -D NAME=${arg_NAME} -D NAMESPACE=${arg_NAMESPACE}
+      -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
+    DEPENDS ${input} ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake)
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()

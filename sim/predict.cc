@@ -1,42 +1,112 @@
 #include "sim/predict.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "model/suggestion.h"
+#include "sim/choice.h"
 
 namespace tally::sim {
-
 namespace {
-constexpr std::string_view kLaunches[] = {"single_process", "process_per_gpu", "graph"};
+
+using model::Error;
+using model::Result;
+
+// Machines are asked for by name, many times over.
+const Result<model::Machine>& machine_named(const std::string& name, int nodes) {
+  static std::map<std::pair<std::string, int>, Result<model::Machine>> known;
+  const auto key = std::pair(name, nodes);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known.emplace(key, model::find_machine(name, nodes)).first->second;
 }
 
-std::string_view name(Launch launch) { return kLaunches[static_cast<std::size_t>(launch)]; }
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
-model::Result<Launch> parse_launch(std::string_view name) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < std::size(kLaunches); ++i) {
-    if (name == kLaunches[i]) return static_cast<Launch>(i);
-    known.emplace_back(kLaunches[i]);
+std::optional<Error> unknown(const Subject& subject) {
+  if (!contains(libraries(), subject.library)) {
+    return Error{"library", "unknown library '" + subject.library + "'",
+                 model::suggestion(subject.library, libraries())};
   }
-  return model::Error{"launch", "unknown launch '" + std::string(name) + "'",
-                      model::suggestion(name, known)};
+  const auto algorithms = algorithms_of(subject.library);
+  if (!contains(algorithms, subject.algorithm)) {
+    return Error{"algorithm", subject.library + " has no algorithm '" + subject.algorithm + "'",
+                 model::suggestion(subject.algorithm, algorithms)};
+  }
+  return std::nullopt;
 }
 
-std::vector<std::string> libraries() { return {"tally", "rccl", "nccl"}; }
-std::vector<std::string> algorithms_of(std::string_view) {
-  return {"auto", "flat", "flat_ll", "tree", "ring"};
+}  // namespace
+
+std::vector<std::string> libraries() {
+  return {"tally", "rccl", "rcclx", "nccl", "mscclpp", "quickreduce", "vllm", "p2p_oneshot"};
 }
 
-model::Result<Prediction> predict(const Subject& subject, std::int64_t bytes) {
-  const double n = static_cast<double>(bytes), ranks = subject.ranks;
-  const double wire = subject.wire.is_none() ? 1 : subject.wire.element_bits / 32.0;
-  const double launch_us = subject.launch == Launch::graph ? 3 : 8;
-  const double link = 45e3;  // bytes a microsecond
-  double hops = 2, share = 1;
-  std::string path = subject.algorithm == "auto" ? "flat" : subject.algorithm;
-  if (path == "tree") hops = 3, share = 2 / ranks;
-  if (path == "ring") hops = 2 * (ranks - 1), share = 2 / ranks;
-  const double transfer = n * wire * share / link;
-  return Prediction{from_nanos((launch_us + hops * 1.5 + transfer) * 1e3), path,
-                    transfer > launch_us ? "link" : "launch"};
+std::vector<std::string> algorithms_of(std::string_view library) {
+  if (library == "tally") return {"auto", "flat", "flat_ll", "tree", "ring"};
+  if (library == "rccl" || library == "rcclx") return {"auto", "dda", "flat", "tree", "ring"};
+  if (library == "nccl") return {"auto", "ring", "nvls"};
+  if (library == "quickreduce") return {"auto", "tree"};
+  return {"auto", "flat", "tree"};
+}
+
+Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parameters) {
+  if (const auto error = unknown(subject)) return *error;
+  const Result<model::Machine>& machine = machine_named(subject.machine, subject.nodes);
+  if (!machine) return machine.error();
+  const int gpus = machine->topology.nodes * machine->topology.gpus_per_node;
+  if (subject.ranks < 1 || subject.ranks > gpus) {
+    return Error{"ranks",
+                 std::to_string(subject.ranks) + " ranks on " + std::to_string(gpus) + " GPUs of " +
+                     subject.machine,
+                 "1.." + std::to_string(gpus) + ", or more nodes"};
+  }
+  Predictor predictor;
+  predictor.subject_ = subject;
+  predictor.arch_ = machine->gpu.arch;
+  predictor.fabric_ = fabric_of(machine->topology);
+  predictor.paths_ = paths_of(subject, *machine, parameters);
+  if (choices(subject, predictor.arch_, predictor.fabric_, 0).empty()) {
+    return Error{"algorithm",
+                 subject.library + " has no " + subject.algorithm + " for " +
+                     std::string(model::name(subject.collective)),
+                 "auto, or another collective"};
+  }
+  return predictor;
+}
+
+const Path& Predictor::choose(std::int64_t bytes) const {
+  const Path* best = nullptr;
+  for (const std::string_view name : choices(subject_, arch_, fabric_, bytes)) {
+    const auto path =
+        std::find_if(paths_.begin(), paths_.end(), [&](const Path& p) { return p.name == name; });
+    TALLY_CHECK(path != paths_.end(), "a choice is a path of the library");
+    if (best == nullptr || path->micros(double(bytes)) < best->micros(double(bytes))) {
+      best = &*path;
+    }
+  }
+  TALLY_CHECK(best != nullptr, "every size has a path");
+  return *best;
+}
+
+double Predictor::micros(std::int64_t bytes) const {
+  return choose(bytes).micros(static_cast<double>(bytes));
+}
+
+Prediction Predictor::operator()(std::int64_t bytes) const {
+  TALLY_CHECK(bytes >= 0, "a size");
+  const Path& path = choose(bytes);
+  const auto n = static_cast<double>(bytes);
+  return {from_nanos(path.micros(n) * 1e3), std::string(path.name), std::string(path.bound_by(n))};
+}
+
+Result<Prediction> predict(const Subject& subject, std::int64_t bytes) {
+  const auto predictor = Predictor::of(subject);
+  if (!predictor) return predictor.error();
+  return (*predictor)(bytes);
 }
 
 }  // namespace tally::sim

@@ -8,37 +8,40 @@
 #include <string_view>
 #include <vector>
 
-#include "model/collective.h"
 #include "model/machine.h"
-#include "model/wire_size.h"
+#include "sim/paths.h"
+#include "sim/subject.h"
 #include "sim/units.h"
 
 namespace tally::sim {
-
-/// How ranks are started: all by one host thread, each by a process of its own, or as a graph that
-/// is replayed.
-enum class Launch : std::uint8_t { single_process, process_per_gpu, graph };
-std::string_view name(Launch launch);
-model::Result<Launch> parse_launch(std::string_view name);
-
-/// A row of measured tables, but for its size.
-struct Subject {
-  std::string machine = "mi300x";  // a preset's name
-  int nodes = 1, ranks = 8;
-  model::Collective collective = model::Collective::all_reduce;
-  std::string library = "tally";   // tally, rccl, rcclx, nccl, mscclpp, quickreduce, vllm, ...
-  std::string version;             // as manifests spell it; decides what was built in
-  std::string algorithm = "auto";  // auto: as the library chooses
-  model::WireSize wire;
-  model::ElementType dtype = model::Format::f32;
-  Launch launch = Launch::process_per_gpu;
-  bool in_place = false;
-};
 
 struct Prediction {
   Picos time;
   std::string path;      // "ring/ll", "msccl/allpairs_ll", "dda_flat", ...
   std::string bound_by;  // the largest term: launch, hops, link, memory, codec
+};
+
+/// The paths of one subject, priced once, so that many sizes cost little.
+class Predictor {
+ public:
+  /// An error names what nothing is known of: a machine, a library, an algorithm of it, or that
+  /// there are not as many GPUs.
+  static model::Result<Predictor> of(const Subject& subject,
+                                     const Parameters& parameters = Parameters::fitted());
+
+  /// `bytes` >= 0: what rccl-tests and nccl-tests call size, of the larger of a rank's input and
+  /// output.
+  Prediction operator()(std::int64_t bytes) const;
+  double micros(std::int64_t bytes) const;
+  const std::vector<Path>& paths() const { return paths_; }
+
+ private:
+  const Path& choose(std::int64_t bytes) const;
+
+  Subject subject_;
+  std::string arch_;
+  Fabric fabric_;
+  std::vector<Path> paths_;
 };
 
 /// `bytes` is what rccl-tests and nccl-tests call size: of the larger of a rank's input and output.
