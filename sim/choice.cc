@@ -127,8 +127,7 @@ Names rcclx(const Subject& subject, std::string_view arch, std::int64_t bytes) {
 
 // NVLink: the fastest, since the library's own model is a fit of the same times. PCIe: by that
 // model, whose Simple costs 5.7 us a hop there (NVIDIA/nccl, src/graph/tuning.cc).
-Names nccl(const Subject& subject, std::string_view arch, const Fabric& fabric,
-           std::int64_t bytes) {
+Names nccl(const Subject& subject, std::string_view arch, const Ports& ports, std::int64_t bytes) {
   const bool is_forced_ring = subject.algorithm == "ring";
   if (subject.algorithm == "nvls") return {"nvls"};
   const bool is_symmetric = subject.version.find("symmetric") != std::string::npos;
@@ -140,7 +139,7 @@ Names nccl(const Subject& subject, std::string_view arch, const Fabric& fabric,
     }
     return {"ring/ll", "ring/ll128", "ring/simple", "tree/ll", "tree/simple"};
   }
-  if (fabric.kind == Fabric::Kind::pcie) {
+  if (ports.kind == Ports::Kind::pcie) {
     const double steps =
         (subject.collective == Collective::all_reduce ? 2 : 1) * (subject.ranks - 1.0);
     const double volume = steps / subject.ranks, ring_bytes_per_us = 24e3;
@@ -172,7 +171,8 @@ Names quickreduce(const Subject& subject) {
   return {subject.wire.element_bits == 8 ? "fp8" : "int4"};
 }
 
-// Source: vllm-project/vllm, csrc/custom_all_reduce.cuh.
+// Source: vllm-project/vllm, csrc/custom_all_reduce.cuh. (Above 8 MiB vLLM hands on to NCCL or
+// RCCL; ask for those.)
 Names vllm(const Subject& subject, std::int64_t bytes) {
   const std::int64_t one_shot = (subject.ranks <= 4 ? 512 : 256) * kKiB;
   return {subject.ranks == 2 || bytes < one_shot ? "one_shot" : "two_shot"};
@@ -199,7 +199,7 @@ Names forced_ring(const Subject& subject, std::int64_t bytes) {
 
 }  // namespace
 
-Names choices(const Subject& subject, std::string_view arch, const Fabric& fabric,
+Names choices(const Subject& subject, std::string_view arch, const Ports& ports,
               std::int64_t bytes) {
   const std::string_view library = subject.library, algorithm = subject.algorithm;
   if (library == "tally") return tally(subject);
@@ -213,7 +213,7 @@ Names choices(const Subject& subject, std::string_view arch, const Fabric& fabri
     }
     return library == "rcclx" ? rcclx(subject, arch, bytes) : rccl(subject, arch, bytes);
   }
-  if (library == "nccl") return nccl(subject, arch, fabric, bytes);
+  if (library == "nccl") return nccl(subject, arch, ports, bytes);
   if (library == "mscclpp") return mscclpp(bytes);
   if (library == "quickreduce") return quickreduce(subject);
   if (library == "vllm") return vllm(subject, bytes);

@@ -15,6 +15,6 @@ namespace tally::sim {
 /// The names of the paths among which the library takes the fastest; mostly one. Empty where it
 /// has none for the call, as for a forced algorithm that it does not know.
 std::vector<std::string_view> choices(const Subject& subject, std::string_view arch,
-                                      const Fabric& fabric, std::int64_t bytes);
+                                      const Ports& ports, std::int64_t bytes);
 
 }  // namespace tally::sim

@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::string_view kFit = "fitted to measured tables";
 constexpr std::string_view kNccl = "NVIDIA/nccl, src/graph/tuning.cc";
-constexpr std::string_view kDda = "as rcclx/dda: the same kernels, not measured";
 constexpr std::string_view kVllm = "vllm-project/vllm#39080: 8 ranks of MI355X";
 constexpr std::string_view kHost =
     "local-inference-lab/rtx6kpro: about 5 us a launch; not measured";
@@ -159,8 +158,6 @@ constexpr ParameterRow kRows[] = {
     {"tally/host_us", 5, 5, 5, kHost},
     {"tally/stream_us", 3, 3, 3, "assumed: a launch, which a graph saves"},
     {"tally/flat/base_us", 5.5, 0.5, 60, kFit},
-    {"tally/flat/base_us@gfx942", 5.5, 5.5, 5.5, kDda},
-    {"tally/flat/base_us@gfx950", 5.5, 5.5, 5.5, kDda},
     {"tally/flat/efficiency", 0.85, 0.05, 2, kFit},
     {"tally/flat/ramp", 1, 0.01, 20, kFit},
     {"tally/flat_ll/base_us", 2.8, 0.5, 60, kFit},

@@ -56,6 +56,23 @@ constexpr PathRow kRows[] = {
 };
 // clang-format on
 
+// On AMD nobody has timed Tally's kernels: those of the same algorithm in other libraries stand in.
+struct StandIn {
+  std::string_view ours, theirs;
+};
+constexpr StandIn kOnAmd[] = {{"tally/flat", "rcclx/dda/flat"},
+                              {"tally/tree", "rcclx/dda/tree"},
+                              {"tally/flat_ll", "mscclpp/one_shot"},
+                              {"tally/ring", "rccl/ring_simple"}};
+
+std::string_view parameters_for(const PathRow& row, std::string_view arch) {
+  if (!arch.starts_with("gfx")) return row.parameters;
+  for (const StandIn& stand_in : kOnAmd) {
+    if (stand_in.ours == row.parameters) return stand_in.theirs;
+  }
+  return row.parameters;
+}
+
 // The share of a message that travels.
 double wire_ratio(const Subject& subject) {
   constexpr std::int64_t kElements = 1 << 20;  // a multiple of every block
@@ -88,14 +105,15 @@ std::string_view Path::bound_by(double bytes) const {
 std::vector<Path> paths_of(const Subject& subject, const model::Machine& machine,
                            const Parameters& parameters) {
   const double bytes_per_us =
-      port_bandwidth(fabric_of(machine.topology), subject.ranks, subject.nodes) / 1e6;
+      port_bandwidth(ports_of(machine.topology), subject.ranks, subject.nodes) / 1e6;
   std::vector<Path> paths;
   for (const PathRow& row : kRows) {
     if (row.library != subject.library && !(subject.library == "rcclx" && row.library == "rccl")) {
       continue;
     }
+    const std::string_view prefix = parameters_for(row, machine.gpu.arch);
     const auto term = [&](std::string_view name, double otherwise) {
-      const auto found = parameters.find(row.parameters, name, machine.name, machine.gpu.arch);
+      const auto found = parameters.find(prefix, name, machine.name, machine.gpu.arch);
       return found.value_or(otherwise);
     };
     const Traffic t = traffic(row.movement, subject.collective, subject.ranks, subject.nodes);

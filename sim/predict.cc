@@ -67,9 +67,9 @@ Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parame
   Predictor predictor;
   predictor.subject_ = subject;
   predictor.arch_ = machine->gpu.arch;
-  predictor.fabric_ = fabric_of(machine->topology);
+  predictor.ports_ = ports_of(machine->topology);
   predictor.paths_ = paths_of(subject, *machine, parameters);
-  if (choices(subject, predictor.arch_, predictor.fabric_, 0).empty()) {
+  if (choices(subject, predictor.arch_, predictor.ports_, 0).empty()) {
     return Error{"algorithm",
                  subject.library + " has no " + subject.algorithm + " for " +
                      std::string(model::name(subject.collective)),
@@ -80,7 +80,7 @@ Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parame
 
 const Path& Predictor::choose(std::int64_t bytes) const {
   const Path* best = nullptr;
-  for (const std::string_view name : choices(subject_, arch_, fabric_, bytes)) {
+  for (const std::string_view name : choices(subject_, arch_, ports_, bytes)) {
     const auto path =
         std::find_if(paths_.begin(), paths_.end(), [&](const Path& p) { return p.name == name; });
     TALLY_CHECK(path != paths_.end(), "a choice is a path of the library");

@@ -40,7 +40,7 @@ class Predictor {
 
   Subject subject_;
   std::string arch_;
-  Fabric fabric_;
+  Ports ports_;
   std::vector<Path> paths_;
 };
 

@@ -44,35 +44,35 @@ Traffic traffic(Movement movement, Collective collective, int ranks, int nodes) 
   TALLY_CHECK(false, "a movement of the list");
 }
 
-Fabric fabric_of(const model::Topology& topology) {
-  Fabric fabric{Fabric::Kind::pcie, topology.gpus_per_node, 0, 0};
-  fabric.link_bytes_per_s = smallest_first_link(topology, 0);
+Ports ports_of(const model::Topology& topology) {
+  Ports ports{Ports::Kind::pcie, topology.gpus_per_node, 0, 0};
+  ports.link_bytes_per_s = smallest_first_link(topology, 0);
   for (const model::Link& link : topology.links) {
     const Vertex& from = topology.vertices[static_cast<std::size_t>(link.from)];
     const Vertex& to = topology.vertices[static_cast<std::size_t>(link.to)];
     if (from.node == 0 && from.kind == Vertex::Kind::nic && to.kind == Vertex::Kind::network) {
-      fabric.node_bytes_per_s += link.bytes_per_s;
+      ports.node_bytes_per_s += link.bytes_per_s;
     }
     if (link.from != 0) continue;
     if (to.kind == Vertex::Kind::gpu) {
-      fabric.kind = Fabric::Kind::mesh;
-      fabric.link_bytes_per_s = link.bytes_per_s;
+      ports.kind = Ports::Kind::mesh;
+      ports.link_bytes_per_s = link.bytes_per_s;
     }
     if (to.kind == Vertex::Kind::gpu_switch) {
-      fabric.kind = Fabric::Kind::gpu_switch;
-      fabric.link_bytes_per_s = link.bytes_per_s;
+      ports.kind = Ports::Kind::gpu_switch;
+      ports.link_bytes_per_s = link.bytes_per_s;
     }
   }
-  return fabric;
+  return ports;
 }
 
-double port_bandwidth(const Fabric& fabric, int ranks, int nodes) {
-  const double link = fabric.link_bytes_per_s, gpus = fabric.gpus_per_node;
-  if (nodes == 1) return fabric.kind == Fabric::Kind::mesh ? std::max(ranks - 1, 1) * link : link;
-  if (fabric.kind == Fabric::Kind::mesh) {
-    return gpus * std::min(link, fabric.node_bytes_per_s / gpus);
+double port_bandwidth(const Ports& ports, int ranks, int nodes) {
+  const double link = ports.link_bytes_per_s, gpus = ports.gpus_per_node;
+  if (nodes == 1) return ports.kind == Ports::Kind::mesh ? std::max(ranks - 1, 1) * link : link;
+  if (ports.kind == Ports::Kind::mesh) {
+    return gpus * std::min(link, ports.node_bytes_per_s / gpus);
   }
-  return std::min(link * gpus / std::max(gpus - 1, 1.0), fabric.node_bytes_per_s);
+  return std::min(link * gpus / std::max(gpus - 1, 1.0), ports.node_bytes_per_s);
 }
 
 }  // namespace tally::sim

@@ -28,18 +28,18 @@ struct Traffic {
 Traffic traffic(Movement movement, model::Collective collective, int ranks, int nodes);
 
 /// What the links of a machine carry away from one GPU.
-struct Fabric {
+struct Ports {
   enum class Kind : std::uint8_t { mesh, gpu_switch, pcie };
   Kind kind;
   int gpus_per_node;
   double link_bytes_per_s;  // mesh: to one peer; else a GPU's own port
   double node_bytes_per_s;  // all network interfaces of a node; 0 where there is none
 };
-Fabric fabric_of(const model::Topology& topology);
+Ports ports_of(const model::Topology& topology);
 
 /// For `ranks` ranks over `nodes` nodes, per second: how much leaves a GPU where all its links are
 /// busy. A mesh gives each peer a link. Over nodes as many rings as GPUs in a node pass through
 /// each, and each takes one link of every GPU and one interface.
-double port_bandwidth(const Fabric& fabric, int ranks, int nodes);
+double port_bandwidth(const Ports& ports, int ranks, int nodes);
 
 }  // namespace tally::sim
