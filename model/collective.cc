@@ -6,9 +6,13 @@
 #include <limits>
 
 #include "model/check.h"
+#include "model/suggestion.h"
 
 namespace tally::model {
 namespace {
+
+constexpr std::string_view kCollectives[] = {"all_reduce", "reduce_scatter", "all_gather",
+                                             "all_to_all", "all_to_all_v"};
 
 /// Rounded to nearest, ties to even, and to infinity (or NaN) beyond the largest finite value.
 /// Exact in double until it is a float again. NaN and infinities are as they were.
@@ -26,9 +30,14 @@ float nearest(Format id, float x) {
 }  // namespace
 
 std::string_view name(Collective collective) {
-  constexpr std::string_view kNames[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                         "all_to_all_v"};
-  return kNames[static_cast<std::size_t>(collective)];
+  return kCollectives[static_cast<std::size_t>(collective)];
+}
+
+Result<Collective> parse_collective(std::string_view name) {
+  const auto at = std::find(std::begin(kCollectives), std::end(kCollectives), name);
+  if (at != std::end(kCollectives)) return static_cast<Collective>(at - kCollectives);
+  return Error{"--collective", "unknown name '" + std::string(name) + "'",
+               suggestion(name, {std::begin(kCollectives), std::end(kCollectives)})};
 }
 
 std::string_view name(Op op) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/element_type.h"
+#include "model/result.h"
 #include "model/wire.h"
 
 namespace tally::model {
@@ -27,6 +28,7 @@ enum class Op : std::uint8_t { sum, prod, min, max, avg, premul_sum, avg_premul 
 enum class Accumulate : std::uint8_t { element, f32 };
 
 std::string_view name(Collective collective);
+Result<Collective> parse_collective(std::string_view name);
 std::string_view name(Op op);
 std::string_view name(Accumulate accumulate);
 

@@ -35,11 +35,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 model::Result<model::Collective> parse_collective(std::string_view text) {
-  std::vector<std::pair<std::string, model::Collective>> entries;
-  for (const model::Builder& builder : model::builders()) {
-    entries.emplace_back(model::name(builder.collective), builder.collective);
-  }
-  return choose("--collective", text, entries);
+  return model::parse_collective(text);
 }
 
 model::Result<model::ElementType> parse_element(std::string_view text) {
