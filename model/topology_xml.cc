@@ -139,8 +139,10 @@ class TopologyReader {
               "one kind");
       }
     }
-    std::stable_sort(gpus_.begin(), gpus_.end(),
-                     [](const Gpu& a, const Gpu& b) { return a.rank < b.rank; });
+    if (has_ranks) {
+      std::sort(gpus_.begin(), gpus_.end(),
+                [](const Gpu& a, const Gpu& b) { return a.rank < b.rank; });
+    }
     topology_.gpus_per_node = static_cast<int>(gpus_.size());
     for (int i = 0; i < topology_.gpus_per_node; ++i) {
       add_vertex(topology_, Vertex::Kind::gpu, "gpu" + std::to_string(i));

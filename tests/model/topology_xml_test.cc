@@ -107,7 +107,7 @@ TEST_CASE("what is wrong in a topology is named by its line", "[model]") {
       {"speed=\"200000\"", "speed=\"inf\"", 11, "speed 'inf'"},
       {"count=\"18\"", "count=\"0\"", 20, "count '0'"},
       {nvlink, "<nvlnk/>", 20, "'nvlnk' in 'gpu'"},
-      {nvlink, "links", 20, "text between elements"},
+      {nvlink, "links", 19, "text between elements"},
       {nvlink, "<xgmi target=\"0000:22:00.0\"/>", 20, "no GPU at '0000:22:00.0'"},
       {nvlink, "<xgmi target=\"0000:21:00.0\"/>", 20, "a link from a GPU to itself"},
       {nvlink, xgmi, 20, "a link that its target does not have"},
