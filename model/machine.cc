@@ -6,6 +6,8 @@
 
 #include "model/machine_presets.h"
 #include "model/suggestion.h"
+#include "model/topology_text.h"
+#include "model/topology_xml.h"
 
 namespace tally::model {
 namespace {
@@ -47,6 +49,22 @@ Machine machine_of(const MachineFile& file) {
   return {file.name, file.gpu, lay_out(file.fabric, file.network)};
 }
 
+// What kind of file it is shows at its beginning.
+Result<Machine> parse_machine(const std::string& file, std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const char first = begin == std::string_view::npos ? ' ' : text[begin];
+  if (first == '<') return parse_topology_xml(file, text);
+  if (first == '{') {
+    const auto parsed = parse_machine_file(file, text);
+    if (!parsed) return parsed.error();
+    return machine_of(*parsed);
+  }
+  if (text.find("GPU0") != std::string_view::npos) return parse_topology_text(file, text);
+  return Error{file, "no machine that is known",
+               "JSON as in model/machines, topology XML of RCCL or NCCL, or the text of "
+               "rocm-smi --showtopo or nvidia-smi topo -m"};
+}
+
 }  // namespace
 
 std::vector<std::string> machine_names() {
@@ -61,9 +79,9 @@ Result<Machine> find_machine(const std::string& name_or_file, int nodes) {
   }
   const auto text = read_file(name_or_file);
   if (!text) return text.error();
-  const auto file = parse_machine_file(name_or_file, *text);
-  if (!file) return file.error();
-  return with_nodes(machine_of(*file), nodes);
+  const auto machine = parse_machine(name_or_file, *text);
+  if (!machine) return machine.error();
+  return with_nodes(*machine, nodes);
 }
 
 }  // namespace tally::model
