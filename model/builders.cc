@@ -14,6 +14,11 @@ constexpr Builder kBuilders[] = {
     {"flat", Collective::all_to_all_v, flat_all_to_all_v},
 };
 
+constexpr Builder kUnlaunched[] = {
+    {"halving_doubling", Collective::all_reduce, halving_doubling_all_reduce},
+    {"hierarchical", Collective::all_reduce, hierarchical_all_reduce},
+};
+
 /// What moving alone does not allow, of elements or of a collective.
 std::optional<Error> disallowed_in_moving(Collective collective, const Arithmetic& arithmetic) {
   const std::string moving(name(collective));
@@ -65,6 +70,7 @@ std::optional<Error> disallowed(Collective collective, std::string_view algorith
 }
 
 std::span<const Builder> builders() { return kBuilders; }
+std::span<const Builder> unlaunched_builders() { return kUnlaunched; }
 
 const Builder* find_builder(Collective collective, std::string_view algorithm) {
   for (const Builder& builder : kBuilders) {
