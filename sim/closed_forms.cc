@@ -76,13 +76,16 @@ Picos flat_ll_time(const Terms& t) {
   const StepBytes encode{0, t.bytes + packets, converted(t, t.bytes)};
   const StepBytes push{p > 1 ? packets : 0, 2 * (p - 1) * packets, 0};
   const StepBytes sum{0, p * packets + t.bytes, converted(t, p * t.bytes)};
-  return t.launch + step_time(t, encode) + step_time(t, push) + meeting(t) + step_time(t, sum);
+  const Picos meet = packets > 0 ? meeting(t) : Picos{};  // without packets there is none to await
+  return t.launch + step_time(t, encode) + step_time(t, push) + meet + step_time(t, sum);
 }
 
 Picos tree_time(const Terms& terms) {
   Terms t = terms;
   t.ranks_per_node = t.ranks;
-  return hierarchical_time(t) + t.copy_launch;
+  const StepBytes own{0, 2 * t.wire_bytes,
+                      converted(t, 2 * t.bytes)};  // summed by a rank alone too
+  return t.copy_launch + hierarchical_time(t) + (t.ranks == 1 ? step_time(t, own) : Picos{});
 }
 
 Picos ring_time(const Terms& t) {

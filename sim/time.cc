@@ -279,9 +279,9 @@ std::string to_text(const Timing& timing) {
   for (const Phase& phase : timing.phases) {
     const Picos length = phase.end - phase.begin;
     const double share = static_cast<double>(phase.bound.n) / static_cast<double>(length.n);
-    text += fmt::format("{:12} {:12.3f} us .. {:12.3f} us  {:6} x  {:3.0f} % {}\n", phase.name,
-                        phase.begin.micros(), phase.end.micros(), phase.stages, 100 * share,
-                        phase.bound_by);
+    text += fmt::format("{:11} {:10.3f} .. {:10.3f} us {:6} x  {} {:.0f} %\n", phase.name,
+                        phase.begin.micros(), phase.end.micros(), phase.stages, phase.bound_by,
+                        100 * share);
   }
   return text;
 }
