@@ -58,8 +58,12 @@ std::optional<Error> disallowed(Collective collective, std::string_view algorith
     return Error{"--accumulate", "element does not go with wire " + wire.name(),
                  "a wire accumulates in f32: leave --accumulate out, or give f32"};
   }
-  if (algorithm == "ring" && wire.is_none() && accumulate == Accumulate::f32) {
-    return Error{"--accumulate", "f32 does not go with the ring without a wire",
+  const bool hands_sums_on =
+      algorithm == "ring" || algorithm == "halving_doubling" || algorithm == "hierarchical";
+  if (hands_sums_on && wire.is_none() && accumulate == Accumulate::f32) {
+    return Error{"--accumulate",
+                 "f32 does not go with " + std::string(algorithm == "ring" ? "the " : "") +
+                     std::string(algorithm) + " without a wire",
                  "its hops carry elements: --algorithm flat,tree, or --accumulate element"};
   }
   if (algorithm == "flat_ll" && wire.is_block()) {

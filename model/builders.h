@@ -69,8 +69,9 @@ Schedule halving_doubling_all_reduce(const Shape& shape);
 
 /// What a collective's algorithm does not allow of an arithmetic, as an error that names the flag;
 /// nothing where all is well. A wire carries sums and averages, and accumulates in f32; without one
-/// the ring carries elements, and so accumulates in them. Packets of flat_ll have no place for
-/// scales. What only moves, elements or a collective, has nothing to compute.
+/// what hands on unfinished sums, as the ring does, carries elements, and so accumulates in them.
+/// Packets of flat_ll have no place for scales. What only moves, elements or a collective, has
+/// nothing to compute.
 std::optional<Error> disallowed(Collective collective, std::string_view algorithm,
                                 const Arithmetic& arithmetic);
 

@@ -102,6 +102,14 @@ Picos ring_time(const Terms& t) {
          (2 * hops + 1) * t.alpha;
 }
 
+Picos pipelined_ring_time(const Terms& t, int pieces) {
+  TALLY_CHECK(t.ranks > 1 && pieces > 0, "a ring of several ranks, and pieces of something");
+  const std::int64_t turns = 2 * (t.ranks - 1), chunk = ceil_divide(t.wire_bytes, t.ranks);
+  const Picos piece = known_time(ceil_divide(chunk, pieces), t.link_bytes_per_s);
+  return t.launch + (turns - 1) * std::max(pieces * piece, piece + t.alpha) + pieces * piece +
+         2 * t.alpha;
+}
+
 Picos halving_doubling_time(const Terms& terms) {
   Terms t = terms;
   t.ranks_per_node = 1;

@@ -43,6 +43,10 @@ Picos tree_time(const Terms& terms);
 /// launch + 2 (p - 1) (alpha + n / p / link), an own sum and a last copy, and alpha. Thakur,
 /// Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005.
 Picos ring_time(const Terms& terms);
+/// The ring with each chunk in pieces of x seconds on the link, one behind the other, as
+/// sim::ring_program has it: 2 (p - 1) - 1 turns of the longer of all pieces and x + alpha, all
+/// pieces once more, and 2 alpha. Memories and codecs bind nothing. At least 2 ranks.
+Picos pipelined_ring_time(const Terms& terms, int pieces);
 /// launch + stage + 2 log2 p alpha + 2 (p - 1) / p n / link + copy + alpha: the same paper, section
 /// 4.5. Where p is no power of two, ranks beyond it are folded: 2 (alpha + n / link) more.
 Picos halving_doubling_time(const Terms& terms);

@@ -30,84 +30,105 @@ Setting setting_of(const model::Shape& shape, const model::WireSize& wire) {
           {arithmetic.element, wire}};
 }
 
-/// model::ring_all_reduce, hop by hop.
+/// model::ring_all_reduce, work by work: every piece of a turn, and then the next turn.
 class RingLane {
  public:
-  RingLane(const Setting& setting, LaneId self)
+  RingLane(const Setting& setting, int pieces, LaneId self)
       : s_(setting),
+        pieces_(pieces),
         self_(self),
         next_((self.rank + 1) % setting.ranks),
         previous_((self.rank + setting.ranks - 1) % setting.ranks) {}
 
   bool operator()(Stage& stage) {
-    const int hops = s_.ranks - 1;
-    if (at_ == hops && length(self_.rank) == 0) ++at_;  // nothing to sum, no stage
-    if (at_ > 2 * hops + 1) return false;
+    const Work work = work_at(at_);
+    if (work.kind == Kind::end) return false;
     stage = Stage{};
-    if (at_ < hops) {
-      sum(at_, stage);
-    } else if (at_ == hops) {
-      finish_own(stage);
-    } else {
-      pass_on(at_ - hops - 1, stage);
+    switch (work.kind) {
+      case Kind::sum:
+        sum(work, stage);
+        break;
+      case Kind::own:
+        sum_own(work, stage);
+        break;
+      default:
+        pass_on(work, stage);
     }
     if (!stage.has_work()) stage.name = "barrier";
     ++at_;
-    return !stage.is_nothing();
+    const Work following = work_at(at_);
+    if (following.needs_arrival) stage.waits.push_back({previous_, self_.lane});
+    if (following.kind == Kind::end && s_.ranks > 1) {  // the neighbour may begin another call
+      stage.signals.push_back({previous_, self_.lane});
+      stage.waits.push_back({next_, self_.lane});
+    }
+    return !stage.is_nothing() || (*this)(stage);
   }
 
  private:
-  std::int64_t length(int owner) const {
+  enum class Kind : std::uint8_t { sum, own, pass_on, end };
+  struct Work {
+    Kind kind;
+    int turn;  // of sums, or of passing on
+    int piece;
+    bool needs_arrival;
+  };
+
+  /// p - 1 turns of sums, one in which each piece of the own chunk is completed and passed on, and
+  /// p - 1 turns of passing on, of which the last one only copies to the output.
+  Work work_at(int number) const {
+    const int hops = s_.ranks - 1, turn = number / pieces_, piece = number % pieces_;
+    if (turn < hops) return {Kind::sum, turn, piece, turn > 0};
+    if (turn < hops + 2) {
+      const int in_own = number - hops * pieces_;
+      if (in_own % 2 == 0) return {Kind::own, 0, in_own / 2, hops > 0};
+      return {Kind::pass_on, 0, in_own / 2, false};
+    }
+    if (turn < 2 * hops + 2) return {Kind::pass_on, turn - hops - 1, piece, true};
+    return {Kind::end, 0, 0, false};
+  }
+
+  std::int64_t length(int owner, int piece) const {
     const int ranks = s_.ranks;
     const Range chunk = model::chunk(s_.count, (owner + 2 * ranks) % ranks, ranks, s_.unit);
-    return part(chunk, self_.lane, s_.lanes, s_.unit).size();
+    return part(part(chunk, self_.lane, s_.lanes, s_.unit), piece, pieces_, s_.unit).size();
   }
   void send(std::int64_t count, Stage& stage) const {
     if (count > 0) stage.transfers.push_back({next_, s_.sizes.codes(count), false});
-  }
-  void hop(Stage& stage) const {
     stage.signals.push_back({next_, self_.lane});
-    stage.waits.push_back({previous_, self_.lane});
   }
 
-  void sum(int hop_number, Stage& stage) const {
-    const std::int64_t count = length(self_.rank - 1 - hop_number);
-    stage.name = hop_number == 0 ? "exchange" : "reduce";
+  void sum(const Work& work, Stage& stage) const {
+    const std::int64_t count = length(self_.rank - 1 - work.turn, work.piece);
     const std::int64_t converted = s_.sizes.converted(count);
+    stage.name = work.turn == 0 ? "exchange" : "reduce";
     stage.memory_bytes = s_.sizes.elements(count);
     stage.codec_bytes = converted;
-    if (hop_number > 0) {
+    if (work.turn > 0) {
       stage.memory_bytes += s_.sizes.codes(count);
       stage.codec_bytes += converted;
     }
     send(count, stage);
-    hop(stage);
   }
 
-  void finish_own(Stage& stage) const {
-    const std::int64_t count = length(self_.rank);
-    const bool is_sum = s_.ranks > 1;
-    stage.name = is_sum ? "reduce" : "stage";
-    stage.memory_bytes = s_.sizes.elements(count) + (is_sum ? 2 : 1) * s_.sizes.codes(count);
-    stage.codec_bytes = (is_sum ? 2 : 1) * s_.sizes.converted(count);
+  void sum_own(const Work& work, Stage& stage) const {
+    const std::int64_t count = length(self_.rank, work.piece), times = s_.ranks > 1 ? 2 : 1;
+    stage.name = s_.ranks > 1 ? "reduce" : "stage";
+    stage.memory_bytes = s_.sizes.elements(count) + times * s_.sizes.codes(count);
+    stage.codec_bytes = times * s_.sizes.converted(count);
   }
 
-  void pass_on(int hop_number, Stage& stage) const {
-    const std::int64_t count = length(self_.rank - hop_number);
-    const bool is_last = hop_number == s_.ranks - 1;
+  void pass_on(const Work& work, Stage& stage) const {
+    const std::int64_t count = length(self_.rank - work.turn, work.piece);
+    const bool is_last = work.turn == s_.ranks - 1;
     stage.name = "gather";
     stage.memory_bytes = s_.sizes.elements(count) + (is_last ? 1 : 2) * s_.sizes.codes(count);
     stage.codec_bytes = s_.sizes.converted(count);
-    if (!is_last) {
-      send(count, stage);
-      hop(stage);
-    } else if (s_.ranks > 1) {
-      stage.signals.push_back({previous_, self_.lane});
-      stage.waits.push_back({next_, self_.lane});
-    }
+    if (!is_last) send(count, stage);
   }
 
   const Setting s_;
+  const int pieces_;
   const LaneId self_;
   const int next_, previous_;
   int at_ = 0;
@@ -279,9 +300,11 @@ class HierarchicalStages {
 
 }  // namespace
 
-Program ring_program(const model::Shape& shape, const model::WireSize& wire) {
-  return {shape.ranks, shape.lanes, [setting = setting_of(shape, wire)](LaneId self) -> Stages {
-            return RingLane(setting, self);
+Program ring_program(const model::Shape& shape, const model::WireSize& wire, int pieces) {
+  TALLY_CHECK(pieces >= 1, "a chunk has pieces");
+  return {shape.ranks, shape.lanes,
+          [setting = setting_of(shape, wire), pieces](LaneId self) -> Stages {
+            return RingLane(setting, pieces, self);
           }};
 }
 

@@ -55,10 +55,13 @@ struct Program {
 Program program_of(const model::Schedule& schedule, const model::WireSize& wire);
 Program program_of(const model::Schedule& schedule);
 
-/// The stages of model::ring_all_reduce and of model::hierarchical_all_reduce (with one rank in
-/// each node: of halving_doubling_all_reduce), for any number of ranks, without their schedules.
-/// Shapes have one round, and are out of place or in place alike.
-Program ring_program(const model::Shape& shape, const model::WireSize& wire);
+/// The stages of model::ring_all_reduce, for any number of ranks and without its schedule. As
+/// libraries do, each chunk may travel in pieces of its own: while one piece is on its way, the
+/// next one is sent, so that the latency of a hop is hidden.
+Program ring_program(const model::Shape& shape, const model::WireSize& wire, int pieces = 1);
+
+/// Those of model::hierarchical_all_reduce; with one rank in each node, of
+/// model::halving_doubling_all_reduce.
 Program hierarchical_program(const model::Shape& shape, const model::WireSize& wire);
 
 /// How many bytes elements take, in whole words: as they are, and as codes of a wire with its

@@ -68,7 +68,9 @@ class Simulation {
     for (int number = 0; number < std::ssize(lanes_); ++number) {
       if (lanes_[number].next) return waits_for_ever(number);
     }
-    return critical_path(history_, costs_, [this](int bottleneck) { return name_of(bottleneck); });
+    Timing timing = critical_path(history_, costs_, [this](int r) { return name_of(r); });
+    timing.events = events_;
+    return timing;
   }
 
  private:
@@ -120,6 +122,7 @@ class Simulation {
       lane.next = nullptr;
       return;
     }
+    ++events_;
     begin_work(wake.lane);
     if (lane.flows == 0) end_work(wake.lane);
   }
@@ -151,6 +154,7 @@ class Simulation {
     const int flow = flows_.start(now_, bytes, uses);
     if (flow >= std::ssize(owners_)) owners_.resize(flow + 1);
     owners_[flow] = lane;
+    ++events_;
     ++lanes_[lane].flows;
   }
 
@@ -247,6 +251,7 @@ class Simulation {
   std::unordered_map<std::int64_t, Mailbox> mailboxes_;
   std::priority_queue<Wake, std::vector<Wake>, std::greater<Wake>> wakes_;
   Picos now_;
+  std::int64_t events_ = 0;
   History history_;
   std::optional<Error> error_;
 };

@@ -25,6 +25,7 @@ struct Phase {
 struct Timing {
   Picos total;
   std::vector<Phase> phases;
+  std::int64_t events = 0;  // that were simulated: stages and flows
 };
 
 /// All ranks begin at once. Work takes its links, the memory of the peer and its own, and its own

@@ -96,6 +96,15 @@ TEST_CASE("the time on a full mesh", "[sim]") {
     }
     RC_ASSERT(simulated(model::ring_all_reduce(s.shape), s).n == ring_time(s.terms).n);
   });
+  test::property("of a ring in pieces is its closed form's, whether links or latencies bind", [] {
+    const int ranks = *rc::gen::inRange(2, 17).as("ranks");
+    const int pieces = *rc::gen::inRange(1, 9).as("pieces");
+    Setting s = any_setting(ranks, ranks * pieces);
+    s.costs.memory_bytes_per_s = s.costs.codec_bytes_per_s = 0;
+    const auto mesh = test::full_mesh(ranks, s.terms.link_bytes_per_s, s.latency_ns);
+    const Program ring = ring_program(s.shape, size_of(s.shape.arithmetic.wire), pieces);
+    RC_ASSERT(time(ring, mesh, s.costs)->total.n == pipelined_ring_time(s.terms, pieces).n);
+  });
   test::property("of halving and doubling is its closed form's, folded or not", [] {
     const int ranks = any_ranks();
     const Setting s = any_setting(ranks, static_cast<int>(std::bit_floor(unsigned(ranks))));
