@@ -14,6 +14,11 @@ constexpr Builder kBuilders[] = {
     {"flat", Collective::all_to_all_v, flat_all_to_all_v},
 };
 
+constexpr Builder kUnlaunched[] = {
+    {"halving_doubling", Collective::all_reduce, halving_doubling_all_reduce},
+    {"hierarchical", Collective::all_reduce, hierarchical_all_reduce},
+};
+
 /// What moving alone does not allow, of elements or of a collective.
 std::optional<Error> disallowed_in_moving(Collective collective, const Arithmetic& arithmetic) {
   const std::string moving(name(collective));
@@ -53,8 +58,12 @@ std::optional<Error> disallowed(Collective collective, std::string_view algorith
     return Error{"--accumulate", "element does not go with wire " + wire.name(),
                  "a wire accumulates in f32: leave --accumulate out, or give f32"};
   }
-  if (algorithm == "ring" && wire.is_none() && accumulate == Accumulate::f32) {
-    return Error{"--accumulate", "f32 does not go with the ring without a wire",
+  const bool hands_sums_on =
+      algorithm == "ring" || algorithm == "halving_doubling" || algorithm == "hierarchical";
+  if (hands_sums_on && wire.is_none() && accumulate == Accumulate::f32) {
+    return Error{"--accumulate",
+                 "f32 does not go with " + std::string(algorithm == "ring" ? "the " : "") +
+                     std::string(algorithm) + " without a wire",
                  "its hops carry elements: --algorithm flat,tree, or --accumulate element"};
   }
   if (algorithm == "flat_ll" && wire.is_block()) {
@@ -65,6 +74,7 @@ std::optional<Error> disallowed(Collective collective, std::string_view algorith
 }
 
 std::span<const Builder> builders() { return kBuilders; }
+std::span<const Builder> unlaunched_builders() { return kUnlaunched; }
 
 const Builder* find_builder(Collective collective, std::string_view algorithm) {
   for (const Builder& builder : kBuilders) {

@@ -23,6 +23,8 @@ struct Shape {
   int rounds = 1;
   /// all_to_all_v only: what rank `from` sends to rank `to`, [from * ranks + to], each 0..count.
   std::vector<std::int64_t> send_counts = {};
+  /// hierarchical only: ranks of a node, which divide `ranks`.
+  int ranks_per_node = 1;
 };
 
 /// Direct Data Access, one shot: every rank stages its input where peers can read it, and sums
@@ -54,10 +56,22 @@ Schedule flat_all_to_all(const Shape& shape);
 /// As all_to_all, with blocks of shape.send_counts; out of place only.
 Schedule flat_all_to_all_v(const Shape& shape);
 
+/// Three levels. In a node every rank sums its own chunk of all its node's ranks, as in tree; the
+/// ranks that own the same chunk, one of each node, complete it by recursive halving and doubling;
+/// and in a node all fetch all chunks. Ranks read from each other's scratch. Where the nodes are no
+/// power of two, the first few pairs are folded: the odd node of a pair adds what the even one has,
+/// and hands it the result at the end. Thakur, Rabenseifner and Gropp, "Optimization of Collective
+/// Communication Operations in MPICH", 2005, section 4.5.
+Schedule hierarchical_all_reduce(const Shape& shape);
+
+/// Recursive halving and doubling between all ranks: the same with one rank in each node.
+Schedule halving_doubling_all_reduce(const Shape& shape);
+
 /// What a collective's algorithm does not allow of an arithmetic, as an error that names the flag;
 /// nothing where all is well. A wire carries sums and averages, and accumulates in f32; without one
-/// the ring carries elements, and so accumulates in them. Packets of flat_ll have no place for
-/// scales. What only moves, elements or a collective, has nothing to compute.
+/// what hands on unfinished sums, as the ring does, carries elements, and so accumulates in them.
+/// Packets of flat_ll have no place for scales. What only moves, elements or a collective, has
+/// nothing to compute.
 std::optional<Error> disallowed(Collective collective, std::string_view algorithm,
                                 const Arithmetic& arithmetic);
 
@@ -67,7 +81,9 @@ struct Builder {
   Schedule (*build)(const Shape&);
 };
 std::span<const Builder> builders();
-/// Null where there is none of that name.
+/// Those that no kernel carries out: for sim and check alone.
+std::span<const Builder> unlaunched_builders();
+/// Null where builders() has none of that name.
 const Builder* find_builder(Collective collective, std::string_view algorithm);
 
 }  // namespace tally::model
