@@ -4,6 +4,7 @@
 #include "cli/complain.h"
 #include "cli/sim_options.h"
 #include "cli/sim_predict.h"
+#include "cli/sim_sweep.h"
 
 namespace tally::cli {
 
@@ -18,6 +19,7 @@ int sim(const Arguments& arguments) {
     case SimMode::predict:
       return sim_predict(*options);
     case SimMode::sweep:
+      return sim_sweep(*options);
     case SimMode::tune:
     case SimMode::validate:
     case SimMode::calibrate:

@@ -1,0 +1,15 @@
+# cmake -D OUTPUT=file.cc -D HEADER=path.h -D NAMESPACE=a::b -D "TEXTS=kName=file;..." -P: a source
+# with each file as a constant std::string_view of that name.
+set(delimiter TALLY_TEXT)
+set(source "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n")
+foreach(text ${TEXTS})
+  string(REGEX MATCH "^([A-Za-z]+)=(.+)$" matched "${text}")
+  set(name ${CMAKE_MATCH_1})
+  file(READ "${CMAKE_MATCH_2}" content)
+  string(FIND "${content}" ")${delimiter}\"" end)
+  if(NOT matched OR NOT end EQUAL -1)
+    message(FATAL_ERROR "${text} cannot be embedded")
+  endif()
+  string(APPEND source "const std::string_view ${name} = R\"${delimiter}(${content})${delimiter}\";\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${source}}  // namespace ${NAMESPACE}\n")
