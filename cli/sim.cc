@@ -5,6 +5,7 @@
 #include "cli/sim_options.h"
 #include "cli/sim_predict.h"
 #include "cli/sim_sweep.h"
+#include "cli/sim_tune.h"
 
 namespace tally::cli {
 
@@ -21,6 +22,7 @@ int sim(const Arguments& arguments) {
     case SimMode::sweep:
       return sim_sweep(*options);
     case SimMode::tune:
+      return sim_tune(*options);
     case SimMode::validate:
     case SimMode::calibrate:
     case SimMode::inference:

@@ -32,8 +32,14 @@ std::string choice_text(const sim::Subject& subject) {
   return text + ", " + std::string(sim::name(subject.launch));
 }
 
-bool is_same_task(const sim::Subject& a, const sim::Subject& b) {
-  return task_text(a) == task_text(b);
+std::vector<std::span<const sim::Subject>> tasks(std::span<const sim::Subject> subjects) {
+  std::vector<std::span<const sim::Subject>> all;
+  for (std::size_t begin = 0, end = 0; begin < subjects.size(); begin = end) {
+    const std::string task = task_text(subjects[begin]);
+    while (end < subjects.size() && task_text(subjects[end]) == task) ++end;
+    all.push_back(subjects.subspan(begin, end - begin));
+  }
+  return all;
 }
 
 Json subject_fields(const sim::Subject& subject) {

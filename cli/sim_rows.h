@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "sim/predict.h"
 
@@ -23,8 +25,8 @@ double bus_bandwidth(const sim::Subject& subject, const sim::Prediction& predict
 std::string task_text(const sim::Subject& subject);
 /// "rccl ring, e4m3fn, graph": how.
 std::string choice_text(const sim::Subject& subject);
-/// Whether two subjects are choices for the same task.
-bool is_same_task(const sim::Subject& a, const sim::Subject& b);
+/// The runs of subjects that are choices for the same task.
+std::vector<std::span<const sim::Subject>> tasks(std::span<const sim::Subject> subjects);
 
 /// The fields of a subject, and of a prediction of it; docs/sim.md says what each means.
 Json subject_fields(const sim::Subject& subject);

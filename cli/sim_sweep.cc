@@ -50,12 +50,10 @@ void print_points(const Sweep& sweep) {
 }
 
 void print_findings(const Sweep& sweep) {
-  for (std::size_t i = 0; i < sweep.best.size(); ++i) {
-    const auto& [first, last, curve] = sweep.best[i];
+  for (const auto& [first, last, curve] : sweep.best) {
+    const Step* step = find_crossover(sweep, first);
+    if (step != nullptr) fmt::print("# crossover at {}: {}\n", first, step->why());
     fmt::print("# best from {} to {}: {}\n", first, last, choice_text(sweep.curves[curve].subject));
-    if (i < sweep.crossovers.size()) {
-      fmt::print("# crossover at {}: {}\n", sweep.crossovers[i].bytes, sweep.crossovers[i].why());
-    }
   }
   for (const Curve& curve : sweep.curves) {
     for (const Step& step : curve.steps) {
@@ -104,10 +102,9 @@ void write_objects(std::ostream& out, const Sweep& sweep) {
     object["first_bytes"] = first;
     object["last_bytes"] = last;
     write_json(out, object);
-  }
-  for (std::size_t i = 0; i < sweep.crossovers.size(); ++i) {
-    const sim::Subject& after = sweep.curves[sweep.best[i + 1].curve].subject;
-    write_json(out, step_fields("crossover", after, sweep.crossovers[i]));
+    if (const Step* step = find_crossover(sweep, first)) {
+      write_json(out, step_fields("crossover", sweep.curves[curve].subject, *step));
+    }
   }
   for (const sim::Refusal& refusal : sweep.refused) {
     Json object = {{"kind", "left_out"}};
@@ -128,18 +125,17 @@ void write_lines(std::ostream& out, const Sweep& sweep, bool has_header) {
   }
 }
 
-}  // namespace
-
+/// A sweep for each task; an error where nothing is predicted of any choice for one.
 model::Result<std::vector<Sweep>> sweep_tasks(const SimOptions& options) {
   std::vector<Sweep> sweeps;
-  const auto& all = options.subjects;
-  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    while (end < all.size() && is_same_task(all[begin], all[end])) ++end;
-    sweeps.push_back(sim::sweep({&all[begin], end - begin}, options.sizes));
+  for (const auto choices : tasks(options.subjects)) {
+    sweeps.push_back(tally::sim::sweep(choices, options.sizes));
     if (sweeps.back().curves.empty()) return sweeps.back().refused.front().error;
   }
   return sweeps;
 }
+
+}  // namespace
 
 int sim_sweep(const SimOptions& options) {
   const auto sweeps = sweep_tasks(options);

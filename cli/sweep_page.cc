@@ -57,14 +57,12 @@ PageTable best_table(const Sweep& sweep) {
       "Best: " + task_text(sweep.curves[0].subject),
       {"", "from (bytes)", "to (bytes)", "choice", "time there (µs)", "where it takes over"},
       {}};
-  for (std::size_t i = 0; i < sweep.best.size(); ++i) {
-    const auto& [first, last, curve] = sweep.best[i];
-    const sim::Subject& subject = sweep.curves[curve].subject;
-    const bool is_first = i == 0 || i > sweep.crossovers.size();
-    table.rows.push_back({is_first ? "" : std::to_string(i), std::to_string(first),
-                          std::to_string(last), short_text(sweep, subject),
-                          is_first ? "" : micros(sweep.crossovers[i - 1].after),
-                          is_first ? "" : sweep.crossovers[i - 1].why()});
+  int number = 0;  // as the chart's marks have
+  for (const auto& [first, last, curve] : sweep.best) {
+    const Step* step = sim::find_crossover(sweep, first);
+    table.rows.push_back({step ? std::to_string(++number) : "", std::to_string(first),
+                          std::to_string(last), short_text(sweep, sweep.curves[curve].subject),
+                          step ? micros(step->after) : "", step ? step->why() : ""});
   }
   return table;
 }

@@ -150,6 +150,13 @@ Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> size
   return result;
 }
 
+const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes) {
+  for (const Step& step : sweep.crossovers) {
+    if (step.bytes == first_bytes) return &step;
+  }
+  return nullptr;
+}
+
 void choose_best(Sweep& sweep, const Allowed& allowed) {
   sweep.best.clear();
   sweep.crossovers.clear();

@@ -68,6 +68,9 @@ std::int64_t unit_bytes(const Subject& subject);
 /// bisection between neighbouring sizes: what changes and changes back between two is not seen.
 Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes);
 
+/// The crossover at which the range that begins with that size takes over; null where none does.
+const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes);
+
 /// Whether a curve may be chosen for a size.
 using Allowed = std::function<bool(std::size_t curve, std::int64_t bytes)>;
 
