@@ -27,8 +27,8 @@ void find_changes(std::int64_t low, std::int64_t high, std::int64_t unit, const 
 }
 
 /// Of a subject that some size was predicted of.
-Prediction must_predict(const Subject& subject, std::int64_t bytes) {
-  auto prediction = predict(subject, bytes);
+Prediction must_predict(const Predictor& predictor, const Subject& subject, std::int64_t bytes) {
+  auto prediction = predictor(subject, bytes);
   TALLY_CHECK(prediction, "a subject is predicted at every size or at none");
   return *prediction;
 }
@@ -40,20 +40,24 @@ std::string over(const Prediction& before, const Prediction& after) {
 /// Whether two calls of `bytes` beat the best that there is for both together.
 bool two_calls_beat(Picos one_call, Picos both_together) { return 2 * one_call < both_together; }
 
-std::vector<Step> path_steps(const Subject& subject, std::span<const std::int64_t> sizes,
+std::vector<Step> path_steps(const Predictor& predictor, const Subject& subject,
+                             std::span<const std::int64_t> sizes,
                              std::span<const Prediction> points) {
   const std::int64_t unit = unit_bytes(subject);
-  const auto path = [&](std::int64_t bytes) { return must_predict(subject, bytes).path; };
+  const auto path = [&](std::int64_t bytes) {
+    return must_predict(predictor, subject, bytes).path;
+  };
   std::vector<Step> steps;
   for (std::size_t i = 1; i < sizes.size(); ++i) {
-    find_changes<std::string>(sizes[i - 1], sizes[i], unit, points[i - 1].path, points[i].path,
-                              path, [&](std::int64_t bytes) {
-                                const Prediction before = must_predict(subject, bytes - unit);
-                                const Prediction after = must_predict(subject, bytes);
-                                const Prediction both = must_predict(subject, 2 * (bytes - unit));
-                                steps.push_back({bytes, before, after, over(before, after),
-                                                 two_calls_beat(before.time, both.time)});
-                              });
+    find_changes<std::string>(
+        sizes[i - 1], sizes[i], unit, points[i - 1].path, points[i].path, path,
+        [&](std::int64_t bytes) {
+          const Prediction before = must_predict(predictor, subject, bytes - unit);
+          const Prediction after = must_predict(predictor, subject, bytes);
+          const Prediction both = must_predict(predictor, subject, 2 * (bytes - unit));
+          steps.push_back(
+              {bytes, before, after, over(before, after), two_calls_beat(before.time, both.time)});
+        });
   }
   return steps;
 }
@@ -73,15 +77,18 @@ std::size_t best_of(const Sweep& sweep, const Allowed& allowed,
   return best;
 }
 
-Step crossover(const Subject& from, const Subject& to, std::int64_t bytes, std::int64_t unit) {
-  Step step{bytes, must_predict(from, bytes - unit), must_predict(to, bytes), "", false};
+Step crossover(const Predictor& predictor, const Subject& from, const Subject& to,
+               std::int64_t bytes, std::int64_t unit) {
+  Step step{bytes, must_predict(predictor, from, bytes - unit), must_predict(predictor, to, bytes),
+            "", false};
   // Two curves meet, unless one of them jumps there.
   for (const Subject* subject : {&to, &from}) {
     if (!step.threshold.empty()) break;
-    step.threshold = over(must_predict(*subject, bytes - unit), must_predict(*subject, bytes));
+    step.threshold = over(must_predict(predictor, *subject, bytes - unit),
+                          must_predict(predictor, *subject, bytes));
   }
-  const Picos both = std::min(must_predict(from, 2 * (bytes - unit)).time,
-                              must_predict(to, 2 * (bytes - unit)).time);
+  const Picos both = std::min(must_predict(predictor, from, 2 * (bytes - unit)).time,
+                              must_predict(predictor, to, 2 * (bytes - unit)).time);
   step.two_calls_win = two_calls_beat(step.before.time, both);
   return step;
 }
@@ -121,7 +128,8 @@ std::int64_t unit_bytes(const Subject& subject) {
   return subject.dtype.bytes() * (has_blocks ? std::int64_t{subject.ranks} : 1);
 }
 
-Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes) {
+Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
+            const Predictor& predictor) {
   TALLY_CHECK(!choices.empty() && !sizes.empty(), "a sweep over something");
   Sweep result;
   const std::int64_t unit = unit_bytes(choices[0]);
@@ -134,7 +142,7 @@ Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> size
     Curve curve{subject, {}, {}};
     std::optional<model::Error> error;
     for (const std::int64_t bytes : result.sizes) {
-      const auto prediction = predict(subject, bytes);
+      const auto prediction = predictor(subject, bytes);
       if (!prediction) error = prediction.error();
       if (error) break;
       curve.points.push_back(*prediction);
@@ -143,10 +151,10 @@ Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> size
       result.refused.push_back({subject, *error});
       continue;
     }
-    curve.steps = path_steps(subject, result.sizes, curve.points);
+    curve.steps = path_steps(predictor, subject, result.sizes, curve.points);
     result.curves.push_back(std::move(curve));
   }
-  choose_best(result, [](std::size_t, std::int64_t) { return true; });
+  choose_best(result, [](std::size_t, std::int64_t) { return true; }, predictor);
   return result;
 }
 
@@ -157,7 +165,7 @@ const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes) {
   return nullptr;
 }
 
-void choose_best(Sweep& sweep, const Allowed& allowed) {
+void choose_best(Sweep& sweep, const Allowed& allowed, const Predictor& predictor) {
   sweep.best.clear();
   sweep.crossovers.clear();
   if (sweep.curves.empty()) return;
@@ -165,7 +173,8 @@ void choose_best(Sweep& sweep, const Allowed& allowed) {
   const auto best_at = [&](std::int64_t bytes) {
     return best_of(
         sweep, allowed,
-        [&](std::size_t c) { return must_predict(sweep.curves[c].subject, bytes).time; }, bytes);
+        [&](std::size_t c) { return must_predict(predictor, sweep.curves[c].subject, bytes).time; },
+        bytes);
   };
   const auto begin_range = [&](std::int64_t bytes, std::size_t curve) {
     if (curve != kNone) sweep.best.push_back({bytes, bytes, curve});
@@ -179,8 +188,8 @@ void choose_best(Sweep& sweep, const Allowed& allowed) {
       const std::size_t next = best_at(bytes);
       if (current != kNone) sweep.best.back().last_bytes = bytes - unit;
       if (current != kNone && next != kNone) {
-        sweep.crossovers.push_back(
-            crossover(sweep.curves[current].subject, sweep.curves[next].subject, bytes, unit));
+        sweep.crossovers.push_back(crossover(predictor, sweep.curves[current].subject,
+                                             sweep.curves[next].subject, bytes, unit));
       }
       begin_range(bytes, next);
       current = next;
