@@ -1,6 +1,6 @@
 #pragma once
 
-// The texts that a page of charts is made of, built into the program (cmake/EmbedText.cmake).
+// The texts that a page of charts is made of, built into the program (cmake/EmbedPageTexts.cmake).
 
 #include <string_view>
 
