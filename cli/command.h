@@ -17,6 +17,7 @@ inline constexpr int kNotHere = 3;   // the asked-for subject is not available h
 
 int verify(const Arguments& arguments);
 int study(const Arguments& arguments);
+int sim(const Arguments& arguments);
 int faults(const Arguments& arguments);
 int formats(const Arguments& arguments);
 int list(const Arguments& arguments);

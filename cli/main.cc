@@ -18,6 +18,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"verify", "runs cases on a subject and judges them against the reference", cli::verify},
     {"study", "measures the numerical error of wires and algorithms on inputs", cli::study},
+    {"sim", "predicts how long collectives take, and which choice is best where", cli::sim},
     {"faults", "plants every known fault, one at a time, and shows what caught it", cli::faults},
     {"formats", "prints the format table, or every code point of one format", cli::formats},
     {"list", "prints the subjects, algorithms, wires, inputs and faults that there are", cli::list},

@@ -12,6 +12,12 @@ model::Result<std::ostream*> OutputFiles::open(const std::string& name) {
   return files_.back().get();
 }
 
+model::Result<std::ostream*> OutputFiles::open_or_stdout(const std::string& name) {
+  if (name.empty()) return static_cast<std::ostream*>(nullptr);
+  if (name == "-") return static_cast<std::ostream*>(&std::cout);
+  return open(name);
+}
+
 std::optional<model::Error> OutputFiles::finish() {
   std::cout.flush();
   bool written = bool(std::cout);

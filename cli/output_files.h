@@ -17,6 +17,10 @@ class OutputFiles {
   /// A new, empty file of that name; it lives as long as this.
   model::Result<std::ostream*> open(const std::string& name);
 
+  /// Where lines of one form go: nowhere (null) without a name, standard output for "-", else a new
+  /// file.
+  model::Result<std::ostream*> open_or_stdout(const std::string& name);
+
   /// Writes out what is left, standard output too; an error where not everything could be written.
   std::optional<model::Error> finish();
 

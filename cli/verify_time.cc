@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <ostream>
 
 #include "cli/complain.h"
 #include "cli/output_files.h"
@@ -105,15 +105,6 @@ std::string csv(const TimedRow& row) {
 constexpr std::string_view kCsvHead =
     "collective,dtype,wire,ranks,size_bytes,algorithm,launch,time_us,library_time_us\n";
 
-/// Where lines of one form go: nothing, a file, or standard output.
-model::Result<std::ostream*> open_lines(const std::string& file, OutputFiles& files) {
-  if (file.empty()) return static_cast<std::ostream*>(nullptr);
-  if (file == "-") return static_cast<std::ostream*>(&std::cout);
-  const auto opened = files.open(file);
-  if (!opened) return opened.error();
-  return static_cast<std::ostream*>(&**opened);
-}
-
 }  // namespace
 
 int verify_time(const VerifyOptions& options) {
@@ -123,7 +114,7 @@ int verify_time(const VerifyOptions& options) {
   const auto library = hardware::nccl::Api::open(
       equals == std::string::npos ? "" : options.subject.substr(equals + 1));
   OutputFiles files;
-  const auto opened = open_lines(options.json, files), table = open_lines(options.csv, files);
+  const auto opened = files.open_or_stdout(options.json), table = files.open_or_stdout(options.csv);
   if (!opened) return complain(opened.error());
   if (!table) return complain(table.error());
   std::ostream *const lines = *opened, *const best = *table;

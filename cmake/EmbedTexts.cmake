@@ -1,12 +1,16 @@
-# cmake -D OUTPUT=... -D FOLDER=... -D NAMES=a,b -P: writes the source of preset_texts(), which has
-# the text of FOLDER/NAME.json for each of the names.
-string(REPLACE "," ";" NAMES "${NAMES}")
-set(source "#include \"model/machine_presets.h\"\n\nnamespace tally::model {\n\n"
-  "std::span<const PresetText> preset_texts() {\n  static constexpr PresetText kTexts[] = {\n")
-string(CONCAT source ${source})
-foreach(name ${NAMES})
-  file(READ ${FOLDER}/${name}.json text)
-  string(APPEND source "      {\"${name}\", R\"json(${text})json\"},\n")
+# cmake -D OUTPUT=x.cc -D HEADER=room/x.h -D NAMESPACE=a::b -D FUNCTION=f -D FILES="file;..." -P: the
+# source of `std::span<const model::EmbeddedText> f()`, which HEADER declares: the files' names,
+# without folder and extension, and their texts.
+set(delimiter TALLY_TEXT)
+set(source "#include \"${HEADER}\"\n\nstd::span<const tally::model::EmbeddedText> ${NAMESPACE}::${FUNCTION}() {
+  static constexpr tally::model::EmbeddedText kTexts[] = {\n")
+foreach(file ${FILES})
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME_WE)
+  string(FIND "${text}" ")${delimiter}\"" end)
+  if(NOT end EQUAL -1)
+    message(FATAL_ERROR "${file} cannot be embedded")
+  endif()
+  string(APPEND source "      {\"${name}\", R\"${delimiter}(${text})${delimiter}\"},\n")
 endforeach()
-string(APPEND source "  };\n  return kTexts;\n}\n\n}  // namespace tally::model\n")
-file(WRITE ${OUTPUT} "${source}")
+file(WRITE "${OUTPUT}" "${source}  };\n  return kTexts;\n}\n")

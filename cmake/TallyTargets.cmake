@@ -55,16 +55,17 @@ function(tally_fuzz name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
 endfunction()
 
-# tally_embed(variable INPUT file HEADER room/x.h NAME kText NAMESPACE a::b): sets the variable to a
-# generated source, which defines the string_view that HEADER declares, with the file's text.
-function(tally_embed variable)
-  cmake_parse_arguments(arg "" "INPUT;HEADER;NAME;NAMESPACE" "" ${ARGN})
-  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${arg_INPUT})
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cc)
-  add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -D INPUT=${input} -D OUTPUT=${output} -D HEADER=${arg_HEADER}
-      -D NAME=${arg_NAME} -D NAMESPACE=${arg_NAMESPACE}
-      -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
-    DEPENDS ${input} ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake)
-  set(${variable} ${output} PARENT_SCOPE)
+# tally_embed(function HEADER room/x.h NAMESPACE a::b FILES ...): sets the variable of that name to a
+# generated source, which defines `std::span<const model::EmbeddedText> function()`, as HEADER
+# declares it, with the texts of the files in their order.
+function(tally_embed function)
+  cmake_parse_arguments(arg "" "HEADER;NAMESPACE" "FILES" ${ARGN})
+  list(TRANSFORM arg_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.cc)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
+  add_custom_command(OUTPUT ${output} DEPENDS ${arg_FILES} ${script}
+    COMMAND ${CMAKE_COMMAND} -D OUTPUT=${output} -D HEADER=${arg_HEADER}
+      -D NAMESPACE=${arg_NAMESPACE} -D FUNCTION=${function} -D "FILES=${arg_FILES}" -P ${script}
+    VERBATIM)
+  set(${function} ${output} PARENT_SCOPE)
 endfunction()

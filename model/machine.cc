@@ -69,7 +69,7 @@ Result<Machine> parse_machine(const std::string& file, std::string_view text) {
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
-  for (const PresetText& preset : preset_texts()) names.emplace_back(preset.name);
+  for (const EmbeddedText& preset : preset_texts()) names.emplace_back(preset.name);
   return names;
 }
 

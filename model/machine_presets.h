@@ -5,16 +5,13 @@
 #include <span>
 #include <string_view>
 
+#include "model/embedded_text.h"
 #include "model/machine_file.h"
 
 namespace tally::model {
 
-struct PresetText {
-  std::string_view name, text;
-};
-
 /// The files of model/machines, in the order of its list in model/CMakeLists.txt.
-std::span<const PresetText> preset_texts();
+std::span<const EmbeddedText> preset_texts();
 
 /// Null where there is none of that name.
 const MachineFile* find_preset(std::string_view name);

@@ -61,7 +61,7 @@ double pci_latency_ns() { return find_preset("rtxpro6000")->fabric.link_latency_
 double pci_uplink_latency_ns() { return find_preset("rtxpro6000")->fabric.uplink_latency_ns.value; }
 
 const MachineFile& preset_for(std::string_view arch) {
-  for (const PresetText& text : preset_texts()) {
+  for (const EmbeddedText& text : preset_texts()) {
     const MachineFile* preset = find_preset(text.name);
     if (preset->gpu.arch == arch) return *preset;
   }

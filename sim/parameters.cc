@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/suggestion.h"
-#include "sim/fitted_parameters.h"
+#include "sim/fitted_texts.h"
 
 namespace tally::sim {
 namespace {
@@ -69,7 +69,7 @@ Parameters::Parameters() {
 
 const Parameters& Parameters::fitted() {
   static const Parameters parameters = [] {
-    const auto read = from_json("sim/fitted_parameters.json", kFittedParametersJson);
+    const auto read = from_json("sim/fitted_parameters.json", fitted_texts().front().text);
     TALLY_CHECK(bool(read), "the program's own parameters can be read");
     return *read;
   }();

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json preset_json(std::string_view name) {
-  for (const PresetText& preset : preset_texts()) {
+  for (const EmbeddedText& preset : preset_texts()) {
     if (preset.name == name) return Json::parse(preset.text);
   }
   return {};

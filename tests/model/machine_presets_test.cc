@@ -68,7 +68,7 @@ TEST_CASE("every preset loads, and any number of nodes of it is connected", "[mo
 }
 
 TEST_CASE("every number of a preset has a source and is positive", "[model]") {
-  for (const PresetText& preset : preset_texts()) {
+  for (const EmbeddedText& preset : preset_texts()) {
     CAPTURE(preset.name);
     for (const Sourced& number : numbers_of(*find_preset(preset.name))) {
       REQUIRE(number.value > 0);

@@ -1,0 +1,183 @@
+#include "study/tuning.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "model/builders.h"
+#include "model/check.h"
+#include "reference/relative_bound.h"
+
+namespace tally::study {
+namespace {
+
+using model::Arithmetic;
+using model::Builder;
+using sim::Subject;
+
+/// As many as model::Shape allows.
+constexpr int kMaxRanks = 64;
+constexpr std::string_view kDda = "dda_";
+
+/// The builder of what a path runs: "tree" of tree, dda_tree and, in an all-reduce, low_precision.
+/// Of a protocol ("ring/ll") the packets are another library's.
+const Builder* builder_of(const Subject& subject, std::string_view path) {
+  if (path.starts_with(kDda)) path.remove_prefix(kDda.size());
+  const bool is_reduced = subject.collective == model::Collective::all_reduce;
+  if (path == "low_precision") path = is_reduced ? "tree" : "flat";
+  return model::find_builder(subject.collective, path);
+}
+
+/// The schedule of a path for `count` elements of the collective's own count; nothing where there
+/// is none, or where it does not allow the wire.
+std::optional<model::Schedule> schedule_of(const Subject& subject, std::string_view path,
+                                           std::int64_t count) {
+  const auto wire = model::parse_wire(subject.wire.name);
+  const Builder* builder = builder_of(subject, path);
+  if (!wire || builder == nullptr || subject.ranks > kMaxRanks) return std::nullopt;
+  const Arithmetic arithmetic = model::arithmetic_of_sums(subject.dtype, *wire);
+  if (model::disallowed(subject.collective, builder->algorithm, arithmetic)) return std::nullopt;
+  return builder->build({.ranks = subject.ranks, .count = count, .arithmetic = arithmetic});
+}
+
+/// The collective's own count for messages of `bytes`.
+std::int64_t count_of(const Subject& subject, std::int64_t bytes) {
+  return bytes / sim::unit_bytes(subject);
+}
+
+template <class T>
+T or_worst(const std::optional<T>& value) {
+  return value.value_or(std::numeric_limits<T>::max());
+}
+
+auto merits(const Candidate& c) {
+  return std::tuple(c.prediction.time, or_worst(c.error), or_worst(c.memory));
+}
+
+/// Predicts candidates, and proves each path of a curve once.
+class Candidates {
+ public:
+  explicit Candidates(const Limits& limits) : limits_(limits) {}
+
+  Candidate at(const Subject& subject, std::int64_t bytes, const sim::Prediction& prediction) {
+    Candidate c{subject, bytes, prediction, {}, {}};
+    c.error = error(subject, prediction.path);
+    c.memory = buffer_bytes(subject, prediction.path, bytes);
+    return c;
+  }
+  bool allow(const Subject& subject, std::int64_t bytes) {
+    if (!limits_.max_error && !limits_.max_memory) return true;
+    const auto prediction = sim::predict(subject, bytes);
+    return prediction && limits_.allow(at(subject, bytes, *prediction));
+  }
+
+ private:
+  std::optional<double> error(const Subject& subject, const std::string& path) {
+    const auto key = std::tuple(subject.collective, subject.ranks, subject.dtype.name(),
+                                subject.wire.name, path);
+    const auto known = errors_.find(key);
+    if (known != errors_.end()) return known->second;
+    return errors_[key] = proven_error(subject, path);
+  }
+
+  const Limits& limits_;
+  std::map<std::tuple<model::Collective, int, std::string_view, std::string, std::string>,
+           std::optional<double>>
+      errors_;
+};
+
+/// The rows of a range: its curve goes over to another path at each of its steps.
+void add_rows(const sim::Curve& curve, const sim::BestRange& range, Candidates& candidates,
+              std::vector<TableRow>& rows) {
+  const Subject& subject = curve.subject;
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    const auto prediction = sim::predict(subject, last);
+    TALLY_CHECK(prediction, "a choice of a sweep is predicted at every size");
+    rows.push_back({subject, first, last, candidates.at(subject, last, *prediction)});
+  };
+  std::int64_t first = range.first_bytes;
+  for (const sim::Step& step : curve.steps) {
+    if (step.bytes <= first || step.bytes > range.last_bytes) continue;
+    add(first, step.bytes - sim::unit_bytes(subject));
+    first = step.bytes;
+  }
+  add(first, range.last_bytes);
+}
+
+}  // namespace
+
+std::optional<double> proven_error(const Subject& subject, std::string_view path) {
+  // Every chunk takes the steps that the first one takes, so one element stands for all.
+  if (const auto schedule = schedule_of(subject, path, 1)) {
+    return reference::relative_error_bound(*schedule);
+  }
+  if (!subject.wire.is_none() || subject.dtype.moves_only()) return std::nullopt;
+  if (model::only_moves(subject.collective)) return 0;
+  return reference::any_order_relative_bound(
+      model::arithmetic_of_sums(subject.dtype, model::kNoWire), subject.ranks);
+}
+
+std::optional<std::int64_t> buffer_bytes(const Subject& subject, std::string_view path,
+                                         std::int64_t bytes) {
+  if (subject.library != "tally" && !path.starts_with(kDda)) return std::nullopt;
+  const auto schedule = schedule_of(subject, path, count_of(subject, bytes));
+  if (!schedule) return std::nullopt;
+  const model::Wire& wire = schedule->arithmetic.wire;
+  std::int64_t total = 0;
+  for (const model::Buffer& buffer : schedule->buffers) {
+    if (buffer.role != model::Role::scratch) continue;
+    const auto words = [](std::int64_t n) { return model::ceil_divide(n, model::kWordBytes); };
+    total += words(wire.code_bytes(buffer.elements, subject.dtype)) * buffer.bytes_per_word +
+             words(wire.scale_bytes(buffer.elements)) * model::kWordBytes;
+  }
+  // Packets have no barrier after them, so two calls take turns with two buffers.
+  return schedule->algorithm == "flat_ll" ? 2 * total : total;
+}
+
+bool dominates(const Candidate& a, const Candidate& b) {
+  const auto [time, error, memory] = merits(a);
+  const auto [other_time, other_error, other_memory] = merits(b);
+  return time <= other_time && error <= other_error && memory <= other_memory &&
+         merits(a) != merits(b);
+}
+
+std::vector<Candidate> pareto_front(std::span<const Candidate> candidates) {
+  std::vector<Candidate> front;
+  for (const Candidate& c : candidates) {
+    const auto beats_c = [&](const Candidate& other) { return dominates(other, c); };
+    if (std::none_of(candidates.begin(), candidates.end(), beats_c)) front.push_back(c);
+  }
+  std::stable_sort(front.begin(), front.end(),
+                   [](const Candidate& a, const Candidate& b) { return merits(a) < merits(b); });
+  return front;
+}
+
+bool Limits::allow(const Candidate& c) const {
+  return (!max_error || (c.error && *c.error <= *max_error)) &&
+         (!max_memory || (c.memory && *c.memory <= *max_memory));
+}
+
+Tuning tune(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
+            const Limits& limits) {
+  Candidates candidates(limits);
+  Tuning tuning{sim::sweep(choices, sizes), {}, {}};
+  const auto& curves = tuning.sweep.curves;
+  sim::choose_best(tuning.sweep, [&](std::size_t curve, std::int64_t bytes) {
+    return candidates.allow(curves[curve].subject, bytes);
+  });
+  for (const sim::BestRange& range : tuning.sweep.best) {
+    add_rows(curves[range.curve], range, candidates, tuning.table);
+  }
+  for (std::size_t i = 0; i < tuning.sweep.sizes.size(); ++i) {
+    std::vector<Candidate> allowed;
+    for (const auto& [subject, points, steps] : curves) {
+      Candidate c = candidates.at(subject, tuning.sweep.sizes[i], points[i]);
+      if (limits.allow(c)) allowed.push_back(std::move(c));
+    }
+    tuning.fronts.push_back(pareto_front(allowed));
+  }
+  return tuning;
+}
+
+}  // namespace tally::study
