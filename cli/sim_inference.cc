@@ -65,6 +65,8 @@ Json fields(const sim::Claim& claim) {
           {"computed_median", claim.median()},
           {"computed_high", claim.most()},
           {"differs_by", claim.differs_by()},
+          {"nearest", claim.nearest().value},
+          {"nearest_setting", claim.nearest().setting},
           {"why", claim.why}};
 }
 
@@ -159,7 +161,10 @@ void claims_table(std::ostream& out, std::span<const sim::Claim> claims) {
       return fmt::format("{:.3g} {}: {}; {}", sample.value, c.unit, sample.setting, sample.detail);
     };
     write_wrapped(out, "      over ", c.settings);
-    if (c.samples.size() > 1) write_wrapped(out, "      least ", extreme(c.samples.front()));
+    if (c.samples.size() > 1) {
+      write_wrapped(out, "      least ", extreme(c.samples.front()));
+      write_wrapped(out, "      nearest ", extreme(c.nearest()));
+    }
     write_wrapped(out, "      most ", extreme(c.samples.back()));
     write_wrapped(out, "      why ", c.why);
   }

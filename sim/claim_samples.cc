@@ -272,7 +272,7 @@ std::vector<Sample> throughput_ratio(Asker& ask) {
     if (!g7e.memory.fits() || !g6e.memory.fits()) return;
     samples.push_back(
         {g7e.tokens_per_s / g6e.tokens_per_s,
-         fmt::format("{}, {} GPUs, {}, batch {}, {} tokens, {}", question.model, question.tp,
+         fmt::format("{}, tp {}, {}, batch {}, {} tokens, {}", question.model, question.tp,
                      name(question.phase), question.batch, question.context,
                      question.weights.is_none() ? "bf16" : question.weights.name),
          fmt::format("{:.4g} against {:.4g} tokens/s", g7e.tokens_per_s, g6e.tokens_per_s)});

@@ -1,6 +1,7 @@
 #include "sim/claims.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/claim_samples.h"
 
@@ -70,6 +71,16 @@ std::vector<Claim> g7e_claims(Asker& ask) {
 }
 
 }  // namespace
+
+const Sample& Claim::nearest() const {
+  const double low = kind == Claimed::at_most ? claimed_high : claimed_low;
+  const auto distance = [&](const Sample& sample) {
+    return std::abs(sample.value - std::clamp(sample.value, low, claimed_high));
+  };
+  return *std::min_element(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
+    return distance(a) < distance(b);
+  });
+}
 
 double Claim::differs_by() const {
   if (kind == Claimed::at_most) return most() - claimed_high;

@@ -35,6 +35,8 @@ struct Claim {
   double least() const { return samples.front().value; }
   double median() const { return samples[(samples.size() - 1) / 2].value; }
   double most() const { return samples.back().value; }
+  /// The sample that is nearest to what is claimed.
+  const Sample& nearest() const;
   /// at_most: of the largest sample from what is claimed. within: of the median from the nearest
   /// end; 0 inside.
   double differs_by() const;

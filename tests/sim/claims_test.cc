@@ -146,10 +146,13 @@ TEST_CASE("a claim differs by how far its samples are from it", "[sim]") {
       "", "", "", "%", sim::Claimed::within, 10, 50, {{5, "", ""}, {20, "", ""}, {70, "", ""}}, ""};
   CHECK(range.median() == 20);
   CHECK(range.differs_by() == 0);
+  CHECK(range.nearest().value == 20);
   range.claimed_low = 30;
   CHECK(range.differs_by() == -10);
+  CHECK(range.nearest().value == 20);
   range.kind = sim::Claimed::at_most;
   CHECK(range.differs_by() == 20);
+  CHECK(range.nearest().value == 70);
   range.samples.pop_back();
   CHECK(range.median() == 5);
   CHECK(range.differs_by() == -30);
