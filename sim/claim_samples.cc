@@ -26,9 +26,8 @@ constexpr std::int64_t kContext = 2048, kOutput = 256;  // tokens
 constexpr int kGpus = 8;
 constexpr Launch kDecodeLaunches[] = {Launch::graph, Launch::process_per_gpu};
 
-/// What sends: RCCL, RCCLX, RCCLX with low precision switched on, which takes it for large calls,
-/// or RCCLX with fp8 on the wire for all.
-enum class Sender { rccl, rcclx, rcclx_low_precision, rcclx_fp8 };
+/// What sends: RCCL, RCCLX, or RCCLX with low precision on, which takes it for large calls.
+enum class Sender { rccl, rcclx, rcclx_low_precision };
 
 struct Call {
   std::string machine = "mi300x";
@@ -63,9 +62,8 @@ model::WireSize fp8_of(Asker& ask, const std::string& machine) {
 
 Prediction time_of(Asker& ask, const Call& call, Sender sender) {
   const bool is_rccl = sender == Sender::rccl;
-  const bool is_fp8 =
-      sender == Sender::rcclx_fp8 || (sender == Sender::rcclx_low_precision &&
-                                      path_of(ask, call, true) == rcclx::Path::low_precision);
+  const bool is_fp8 = sender == Sender::rcclx_low_precision &&
+                      path_of(ask, call, true) == rcclx::Path::low_precision;
   return ask.predict({.machine = call.machine,
                       .ranks = kGpus,
                       .collective = call.collective,
@@ -236,7 +234,8 @@ std::vector<Sample> low_precision_from(Asker& ask) {
       Call call{.machine = machine, .dtype = dtype, .launch = Launch::process_per_gpu};
       std::int64_t from = std::int64_t{1} << 30;
       for (call.bytes = from; call.bytes >= 1 << 20; call.bytes /= 2) {
-        if (time_of(ask, call, Sender::rcclx_fp8).time >= time_of(ask, call, Sender::rcclx).time) {
+        if (time_of(ask, call, Sender::rcclx_low_precision).time >=
+            time_of(ask, call, Sender::rcclx).time) {
           break;
         }
         from = call.bytes;
@@ -245,7 +244,7 @@ std::vector<Sample> low_precision_from(Asker& ask) {
       samples.push_back({static_cast<double>(from) / (1 << 20),
                          fmt::format("{}, {}", machine, model::format(dtype).name),
                          compared(size_text(from), time_of(ask, call, Sender::rcclx).time,
-                                  time_of(ask, call, Sender::rcclx_fp8).time)});
+                                  time_of(ask, call, Sender::rcclx_low_precision).time)});
     }
   }
   return samples;

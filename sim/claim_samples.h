@@ -54,7 +54,8 @@ std::vector<Sample> dda_against_rccl(Asker& ask, Phase phase);
 std::vector<Sample> less_time_to_next_token(Asker& ask);
 /// Requests whose prefill sends enough for low precision, with RCCLX without and with it.
 std::vector<Sample> low_precision_requests(Asker& ask, double (*gain)(Picos was, Picos is));
-/// From which size on, in MiB, low precision takes less time than RCCLX without; sizes double.
+/// From which size on, in MiB, low precision takes less time than RCCLX without; sizes double to
+/// 1 GiB, which stands for never too.
 std::vector<Sample> low_precision_from(Asker& ask);
 
 /// G7e over G6e: memory bandwidth, bandwidth from one GPU to another, tokens a second.
