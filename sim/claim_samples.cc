@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 #include "model/rcclx.h"
 
@@ -110,7 +109,10 @@ std::string size_text(std::int64_t bytes) {
                          : fmt::format("{:.3g} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 std::string compared(const std::string& of_what, Picos was, Picos is) {
-  return fmt::format("{} {:.4g} -> {:.4g} us", of_what, was.micros(), is.micros());
+  const bool is_long = was.micros() >= 1000;
+  const double unit = is_long ? 1000 : 1;
+  return fmt::format("{} {:.4g} -> {:.4g} {}", of_what, was.micros() / unit, is.micros() / unit,
+                     is_long ? "ms" : "us");
 }
 
 std::int64_t sum_bytes(const char* llm, std::int64_t tokens) {
@@ -174,7 +176,8 @@ std::vector<Sample> dda_against_rccl(Asker& ask, Phase phase) {
     const Prediction was = time_of(ask, call, Sender::rccl), is = time_of(ask, call, Sender::rcclx);
     samples.push_back(
         {percent_faster(was.time, is.time),
-         fmt::format("{}, {} tokens, {}", llm, tokens, name(launch)),
+         fmt::format("{}, {} {}, {}", llm, phase == Phase::decode ? "batch" : "prompt", tokens,
+                     name(launch)),
          compared(fmt::format("{}, {} -> {},", size_text(call.bytes), was.path, is.path), was.time,
                   is.time)});
   };
@@ -264,7 +267,7 @@ std::vector<Sample> link_ratio(Asker& ask) {
       {g7e / g6e, "the presets", fmt::format("{:.4g} against {:.4g} GB/s", g7e / 1e9, g6e / 1e9)}};
 }
 
-std::vector<Sample> throughput_ratio(Asker& ask) {
+std::vector<Sample> throughput_ratio(Asker& ask, std::span<const int> gpus) {
   std::vector<Sample> samples;
   const auto add = [&](const Question& question) {
     const Answer g7e = on_aws(ask, question, "g7e"), g6e = on_aws(ask, question, "g6e");
@@ -278,7 +281,7 @@ std::vector<Sample> throughput_ratio(Asker& ask) {
   };
   const model::WireSize fp8 = model::size_of(model::cast_wire(model::Format::e4m3fn));
   for (const char* llm : {"llama3-8b", "llama3-70b"}) {
-    for (const int tp : {1, 2, 4, 8}) {
+    for (const int tp : gpus) {
       for (const model::WireSize& weights : {model::WireSize{}, fp8}) {
         Question question;
         question.model = llm;

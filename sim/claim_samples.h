@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,9 +59,9 @@ std::vector<Sample> low_precision_requests(Asker& ask, double (*gain)(Picos was,
 /// 1 GiB, which stands for never too.
 std::vector<Sample> low_precision_from(Asker& ask);
 
-/// G7e over G6e: memory bandwidth, bandwidth from one GPU to another, tokens a second.
+/// G7e over G6e: memory bandwidth, bandwidth from one GPU to another, tokens a second on so many.
 std::vector<Sample> memory_ratio(Asker& ask);
 std::vector<Sample> link_ratio(Asker& ask);
-std::vector<Sample> throughput_ratio(Asker& ask);
+std::vector<Sample> throughput_ratio(Asker& ask, std::span<const int> gpus);
 
 }  // namespace tally::sim

@@ -147,3 +147,22 @@ TEST_CASE("a question that cannot be is an error that names the flag", "[sim]") 
   CHECK(sim::infer({}, gpu(), unknown).error().where == "--library");
   CHECK(sim::infer({.tp = 1}, gpu(), unknown));
 }
+
+TEST_CASE("on a preset, with predict(): nobody has more GPUs than are there", "[sim]") {
+  const auto a = sim::infer(Question{});
+  REQUIRE(a);
+  const auto sum = sim::predict({.ranks = 8,
+                                 .library = "rccl",
+                                 .version = "",
+                                 .wire = {},
+                                 .dtype = model::Format::bf16,
+                                 .launch = sim::Launch::graph,
+                                 .in_place = true},
+                                8192 * 2);
+  REQUIRE(sum);
+  CHECK(a->communication == 160 * sum->time);
+  CHECK(a->memory.capacity == 192LL << 30);
+  CHECK(sim::infer(Question{.tp = 16}).error().what == "16 GPUs, and mi300x has 8");
+  CHECK(sim::infer(Question{.nodes = 2, .tp = 16}));
+  CHECK_FALSE(sim::infer(Question{.machine = "mi301x"}));
+}
