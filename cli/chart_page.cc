@@ -114,11 +114,13 @@ std::string escaped(const std::string& text) {
 std::string html(const Page& page) {
   Json charts = Json::array();
   for (const Chart& chart : page.charts) charts.push_back(json(chart));
-  std::string text = fmt::format(fmt::runtime(kHead), escaped(page.title), page_texts()[kStyle].text,
-                                 escaped(page.title), escaped(page.command));
+  std::string text =
+      fmt::format(fmt::runtime(kHead), escaped(page.title), page_texts()[kStyle].text,
+                  escaped(page.title), escaped(page.command));
   for (const PageTable& one : page.tables) text += table(one);
   text += "<script type=\"application/json\" id=\"data\">" + inert(charts) + "</script>\n";
-  return text + inline_script(page_texts()[kChartLibrary].text) + inline_script(page_texts()[kScript].text) + "</body>\n</html>\n";
+  return text + inline_script(page_texts()[kChartLibrary].text) +
+         inline_script(page_texts()[kScript].text) + "</body>\n</html>\n";
 }
 
 }  // namespace tally::cli

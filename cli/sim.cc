@@ -2,10 +2,13 @@
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/sim_answers.h"
 #include "cli/sim_options.h"
 #include "cli/sim_predict.h"
 #include "cli/sim_sweep.h"
 #include "cli/sim_tune.h"
+#include "cli/sim_validate.h"
+#include "model/check.h"
 
 namespace tally::cli {
 
@@ -24,12 +27,15 @@ int sim(const Arguments& arguments) {
     case SimMode::tune:
       return sim_tune(*options);
     case SimMode::validate:
+      return sim_validate(*options);
     case SimMode::calibrate:
+      return sim_calibrate(*options);
     case SimMode::inference:
+      return sim_inference(*options);
     case SimMode::claims:
-      break;
+      return sim_claims(*options);
   }
-  return kNotHere;
+  TALLY_CHECK(false, "a mode of the list");
 }
 
 }  // namespace tally::cli

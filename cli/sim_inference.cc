@@ -128,8 +128,8 @@ void inference_table(std::ostream& out, const sim::Question& q, const sim::Answe
                      a.compute.micros(), a.launch.micros(), a.communication.micros(),
                      100 * a.communication_share());
   out << fmt::format("# time to the {} token {:.3f} ms, {:.1f} tokens/s\n",
-                     q.phase == sim::Phase::decode ? "next" : "first", a.time.micros() / 1e3,
-                     a.tokens_per_s);
+                     q.phase == sim::InferencePhase::decode ? "next" : "first",
+                     a.time.micros() / 1e3, a.tokens_per_s);
   const sim::MemoryNeed& m = a.memory;
   out << fmt::format(
       "# memory of a GPU: weights {:.2f} + cache {:.2f} + activations {:.2f} = {:.2f}"

@@ -29,7 +29,8 @@ Json fields(const RelativeErrors& errors) {
 }
 
 void print(const Validation& validation) {
-  fmt::print("# predicted / measured - 1: median and 90th percentile of its magnitude, and its median\n");
+  fmt::print(
+      "# predicted / measured - 1: median and 90th percentile of its magnitude, and its median\n");
   fmt::print("# {:>4} {:>8} {:>8} {:>8}  {}\n", "rows", "median", "p90", "bias", "file");
   const auto line = [](const RelativeErrors& e) {
     fmt::print("{:>6} {:>7.1f}% {:>7.1f}% {:>+7.1f}%  {}\n", e.rows, 100 * e.median_rel_err,
@@ -56,7 +57,8 @@ std::string page(const Validation& validation, const std::string& command) {
       chart.series.push_back({point.file, {}});
     }
     chart.series.back().points.push_back(
-        {point.measured_us, {point.predicted_us},
+        {point.measured_us,
+         {point.predicted_us},
          fmt::format("{} bytes, {}: {:.2f} us measured, {:.2f} us predicted ({:+.1f} %)",
                      point.bytes, point.path, point.measured_us, point.predicted_us,
                      100 * (point.predicted_us / point.measured_us - 1))});
@@ -72,7 +74,8 @@ std::string page(const Validation& validation, const std::string& command) {
 model::Result<std::vector<sim::MeasuredTable>> read_tables(
     const std::vector<std::string>& folders) {
   std::vector<sim::MeasuredTable> all;
-  for (const std::string& folder : folders.empty() ? std::vector<std::string>{kPublished} : folders) {
+  for (const std::string& folder :
+       folders.empty() ? std::vector<std::string>{kPublished} : folders) {
     auto tables = sim::read_measured(folder);
     if (!tables) return tables.error();
     all.insert(all.end(), tables->begin(), tables->end());

@@ -3,6 +3,7 @@
 // `tally sim --validate` and `tally sim --calibrate`: predictions beside measured tables.
 
 #include "cli/sim_options.h"
+#include "sim/measured_table.h"
 
 namespace tally::cli {
 

@@ -15,9 +15,9 @@ namespace tally::cli {
 struct VerifyOptions {
   std::vector<verify::Case> cases;
   std::string subject = "emulator";
-  std::vector<int> devices;  // GPUs that the subject may use; none named: all
+  std::vector<int> devices;           // GPUs that the subject may use; none named: all
   std::optional<verify::Plan> timed;  // what is timed, instead of running cases
-  bool conversions = false;  // compare the GPUs' conversions, instead of running cases
+  bool conversions = false;           // compare the GPUs' conversions, instead of running cases
   // Files, "-" for standard output; empty for none. At most one is "-".
   std::string json, csv, junit;
   /// Set when --help was asked for: the text to print, and nothing else to do.

@@ -75,8 +75,8 @@ Prediction time_of(Asker& ask, const Call& call, Sender sender) {
                      call.bytes);
 }
 
-Answer step(Asker& ask, const char* llm, Phase phase, std::int64_t batch, std::int64_t context,
-            Sender sender, Launch launch) {
+Answer step(Asker& ask, const char* llm, InferencePhase phase, std::int64_t batch,
+            std::int64_t context, Sender sender, Launch launch) {
   const Price price = [&](Collective collective, std::int64_t bytes) -> Result<Prediction> {
     return time_of(ask, {.launch = launch, .collective = collective, .bytes = bytes}, sender);
   };
@@ -95,9 +95,10 @@ struct Request {
 };
 Request request(Asker& ask, const char* llm, std::int64_t batch, std::int64_t prompt,
                 Sender sender) {
-  const Answer first = step(ask, llm, Phase::prefill, 1, prompt, sender, Launch::process_per_gpu);
+  const Answer first =
+      step(ask, llm, InferencePhase::prefill, 1, prompt, sender, Launch::process_per_gpu);
   const Answer next =
-      step(ask, llm, Phase::decode, batch, prompt + kOutput / 2, sender, Launch::graph);
+      step(ask, llm, InferencePhase::decode, batch, prompt + kOutput / 2, sender, Launch::graph);
   return {batch * first.time + (kOutput - 1) * next.time,
           batch * first.communication + (kOutput - 1) * next.communication};
 }
@@ -168,7 +169,7 @@ std::vector<Sample> share_of_all_reduce(Asker& ask) {
   return samples;
 }
 
-std::vector<Sample> dda_against_rccl(Asker& ask, Phase phase) {
+std::vector<Sample> dda_against_rccl(Asker& ask, InferencePhase phase) {
   std::vector<Sample> samples;
   const auto add = [&](const char* llm, std::int64_t tokens, Launch launch) {
     const Call call{.launch = launch, .bytes = sum_bytes(llm, tokens)};
@@ -176,13 +177,13 @@ std::vector<Sample> dda_against_rccl(Asker& ask, Phase phase) {
     const Prediction was = time_of(ask, call, Sender::rccl), is = time_of(ask, call, Sender::rcclx);
     samples.push_back(
         {percent_faster(was.time, is.time),
-         fmt::format("{}, {} {}, {}", llm, phase == Phase::decode ? "batch" : "prompt", tokens,
-                     name(launch)),
+         fmt::format("{}, {} {}, {}", llm, phase == InferencePhase::decode ? "batch" : "prompt",
+                     tokens, name(launch)),
          compared(fmt::format("{}, {} -> {},", size_text(call.bytes), was.path, is.path), was.time,
                   is.time)});
   };
   for (const char* llm : kLlms) {
-    if (phase == Phase::prefill) {
+    if (phase == InferencePhase::prefill) {
       for (const std::int64_t prompt : kPrompts) add(llm, prompt, Launch::process_per_gpu);
       continue;
     }
@@ -199,7 +200,7 @@ std::vector<Sample> less_time_to_next_token(Asker& ask) {
     for (const std::int64_t batch : kBatches) {
       for (const Launch launch : kDecodeLaunches) {
         const auto time = [&](Sender sender) {
-          return step(ask, llm, Phase::decode, batch, kContext, sender, launch).time;
+          return step(ask, llm, InferencePhase::decode, batch, kContext, sender, launch).time;
         };
         const Picos was = time(Sender::rccl), is = time(Sender::rcclx);
         samples.push_back({percent_less(was, is),
@@ -290,7 +291,7 @@ std::vector<Sample> throughput_ratio(Asker& ask, std::span<const int> gpus) {
         question.context = kContext;
         for (const std::int64_t batch : kBatches) question.batch = batch, add(question);
         question.batch = 1;
-        question.phase = Phase::prefill;
+        question.phase = InferencePhase::prefill;
         question.launch = Launch::process_per_gpu;
         for (const std::int64_t prompt : kPrompts) question.context = prompt, add(question);
       }

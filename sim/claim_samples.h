@@ -50,7 +50,7 @@ double percent_faster(Picos was, Picos is);
 /// RCCL's part of the time of requests.
 std::vector<Sample> share_of_all_reduce(Asker& ask);
 /// One all-reduce of RCCL and of RCCLX, at sizes where RCCLX takes a DDA path: percent faster.
-std::vector<Sample> dda_against_rccl(Asker& ask, Phase phase);
+std::vector<Sample> dda_against_rccl(Asker& ask, InferencePhase phase);
 /// A decode step with RCCL and with RCCLX: percent less.
 std::vector<Sample> less_time_to_next_token(Asker& ask);
 /// Requests whose prefill sends enough for low precision, with RCCLX without and with it.

@@ -31,13 +31,13 @@ std::vector<Claim> rcclx_claims(Asker& ask) {
        "Nothing overlaps here, and every kernel attains its roofline, so that all-reduces weigh "
        "more than beside slower kernels. Which requests Meta means is not said."},
       {"DDA against RCCL, all-reduces of decode: faster by", kRcclx, kDecode, "%", Claimed::within,
-       10, 50, dda_against_rccl(ask, Phase::decode),
+       10, 50, dda_against_rccl(ask, InferencePhase::decode),
        "What RCCL does decides: 2.22.3 has kernels of its own that do without a ring, MSCCL++ in "
        "graphs, which leaves little to gain, and MSCCL outside."},
       {"DDA against RCCL, all-reduces of prefill: faster by", kRcclx,
        "prompts of 128 to 8192 tokens to llama3-70b and llama3-405b on 8x MI300X, bf16, whose sum "
        "RCCLX gives to DDA (at most 29 MiB); RCCL 2.22.3",
-       "%", Claimed::within, 10, 30, dda_against_rccl(ask, Phase::prefill),
+       "%", Claimed::within, 10, 30, dda_against_rccl(ask, InferencePhase::prefill),
        "Two shots move as many bytes as a ring, so that what is gained are hops: less the larger "
        "the call."},
       {"RCCLX against RCCL, time to the next token: less by", kRcclx, kDecode, "%", Claimed::within,

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/collective.h"
 #include "model/machine.h"
 #include "sim/launch.h"
 #include "sim/units.h"

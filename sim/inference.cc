@@ -30,7 +30,7 @@ std::optional<model::Error> refused(const Question& q, const LlmModel& llm) {
 Step step_of(const Question& q) {
   return {.tp = q.tp,
           .batch = q.batch,
-          .new_tokens = q.phase == Phase::decode ? 1 : q.context,
+          .new_tokens = q.phase == InferencePhase::decode ? 1 : q.context,
           .context = q.context,
           .dtype = q.dtype,
           .weights = q.weights,
@@ -103,11 +103,11 @@ MemoryNeed memory_of(const LlmModel& llm, const Step& step, const model::GpuFact
 
 }  // namespace
 
-std::string_view name(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+std::string_view name(InferencePhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
-model::Result<Phase> parse_phase(std::string_view name) {
-  if (name == kPhases[0]) return Phase::decode;
-  if (name == kPhases[1]) return Phase::prefill;
+model::Result<InferencePhase> parse_phase(std::string_view name) {
+  if (name == kPhases[0]) return InferencePhase::decode;
+  if (name == kPhases[1]) return InferencePhase::prefill;
   return model::Error{"--phase", "unknown phase '" + std::string(name) + "'",
                       model::suggestion(name, {kPhases[0].data(), kPhases[1].data()})};
 }

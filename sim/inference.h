@@ -14,15 +14,15 @@
 namespace tally::sim {
 
 /// decode: every sequence gets one more token. prefill: all tokens of the context at once.
-enum class Phase : std::uint8_t { decode, prefill };
-std::string_view name(Phase phase);
-model::Result<Phase> parse_phase(std::string_view name);
+enum class InferencePhase : std::uint8_t { decode, prefill };
+std::string_view name(InferencePhase phase);
+model::Result<InferencePhase> parse_phase(std::string_view name);
 
 /// Tensor parallel inference; experts are spread over the same GPUs.
 struct Question {
   std::string model = "llama3-70b", machine = "mi300x";
   int nodes = 1, tp = 8;
-  Phase phase = Phase::decode;
+  InferencePhase phase = InferencePhase::decode;
   std::int64_t batch = 1, context = 2048;          // sequences, and the tokens of each
   model::ElementType dtype = model::Format::bf16;  // f16 or bf16: activations, and on the wire
   model::WireSize weights = {}, kv_cache = {};     // none: as dtype

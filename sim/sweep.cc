@@ -27,7 +27,7 @@ void find_changes(std::int64_t low, std::int64_t high, std::int64_t unit, const 
 }
 
 /// Of a subject that some size was predicted of.
-Prediction must_predict(const Predictor& predictor, const Subject& subject, std::int64_t bytes) {
+Prediction must_predict(const Predict& predictor, const Subject& subject, std::int64_t bytes) {
   auto prediction = predictor(subject, bytes);
   TALLY_CHECK(prediction, "a subject is predicted at every size or at none");
   return *prediction;
@@ -40,7 +40,7 @@ std::string over(const Prediction& before, const Prediction& after) {
 /// Whether two calls of `bytes` beat the best that there is for both together.
 bool two_calls_beat(Picos one_call, Picos both_together) { return 2 * one_call < both_together; }
 
-std::vector<Step> path_steps(const Predictor& predictor, const Subject& subject,
+std::vector<Step> path_steps(const Predict& predictor, const Subject& subject,
                              std::span<const std::int64_t> sizes,
                              std::span<const Prediction> points) {
   const std::int64_t unit = unit_bytes(subject);
@@ -77,7 +77,7 @@ std::size_t best_of(const Sweep& sweep, const Allowed& allowed,
   return best;
 }
 
-Step crossover(const Predictor& predictor, const Subject& from, const Subject& to,
+Step crossover(const Predict& predictor, const Subject& from, const Subject& to,
                std::int64_t bytes, std::int64_t unit) {
   Step step{bytes, must_predict(predictor, from, bytes - unit), must_predict(predictor, to, bytes),
             "", false};
@@ -129,7 +129,7 @@ std::int64_t unit_bytes(const Subject& subject) {
 }
 
 Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
-            const Predictor& predictor) {
+            const Predict& predictor) {
   TALLY_CHECK(!choices.empty() && !sizes.empty(), "a sweep over something");
   Sweep result;
   const std::int64_t unit = unit_bytes(choices[0]);
@@ -165,7 +165,7 @@ const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes) {
   return nullptr;
 }
 
-void choose_best(Sweep& sweep, const Allowed& allowed, const Predictor& predictor) {
+void choose_best(Sweep& sweep, const Allowed& allowed, const Predict& predictor) {
   sweep.best.clear();
   sweep.crossovers.clear();
   if (sweep.curves.empty()) return;

@@ -64,14 +64,14 @@ struct Sweep {
 std::int64_t unit_bytes(const Subject& subject);
 
 /// What is asked for times: predict(), or in tests another.
-using Predictor =
+using Predict =
     std::function<model::Result<Prediction>(const Subject& subject, std::int64_t bytes)>;
 
 /// The choices differ in library, version, algorithm, wire and launch only. Sizes are rounded down
 /// to multiples of the unit, and the smallest is one unit. Paths and ranges are looked for by
 /// bisection between neighbouring sizes: what changes and changes back between two is not seen.
 Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
-            const Predictor& predictor = predict);
+            const Predict& predictor = predict);
 
 /// The crossover at which the range that begins with that size takes over; null where none does.
 const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes);
@@ -80,6 +80,6 @@ const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes);
 using Allowed = std::function<bool(std::size_t curve, std::int64_t bytes)>;
 
 /// Finds `best` and `crossovers` among what is allowed, which sweep() did among all.
-void choose_best(Sweep& sweep, const Allowed& allowed, const Predictor& predictor = predict);
+void choose_best(Sweep& sweep, const Allowed& allowed, const Predict& predictor = predict);
 
 }  // namespace tally::sim

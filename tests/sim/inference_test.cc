@@ -9,7 +9,7 @@
 namespace {
 
 using namespace tally;
-using sim::Phase;
+using sim::InferencePhase;
 using sim::Question;
 
 model::GpuFacts gpu() {
@@ -41,7 +41,7 @@ std::string refusal(const Question& question) {
 
 TEST_CASE("the time of a step is the sum of all parts, as often as they come", "[sim]") {
   for (const char* llm : {"llama3-70b", "mixtral-8x22b", "deepseek-v3"}) {
-    for (const Phase phase : {Phase::decode, Phase::prefill}) {
+    for (const InferencePhase phase : {InferencePhase::decode, InferencePhase::prefill}) {
       const auto a = answer({.model = llm, .phase = phase, .batch = 4, .context = 1024});
       sim::Picos total, communication;
       for (const sim::Part& part : a.parts) {
@@ -85,12 +85,13 @@ TEST_CASE("one matrix, by hand: bytes over bandwidth where few tokens, else oper
 TEST_CASE("tokens a second: the batch's in decode, all contexts' in prefill", "[sim]") {
   const auto decode = answer({.batch = 16});
   CHECK(decode.tokens_per_s == 16 / (decode.time.micros() / 1e6));
-  const auto prefill = answer({.phase = Phase::prefill, .batch = 2, .context = 512});
+  const auto prefill = answer({.phase = InferencePhase::prefill, .batch = 2, .context = 512});
   CHECK(prefill.tokens_per_s == 1024 / (prefill.time.micros() / 1e6));
 }
 
 TEST_CASE("one GPU has no communication, and two take half the compute", "[sim]") {
-  Question question{.model = "llama3-8b", .tp = 1, .phase = Phase::prefill, .context = 8192};
+  Question question{
+      .model = "llama3-8b", .tp = 1, .phase = InferencePhase::prefill, .context = 8192};
   const auto one = answer(question);
   CHECK(one.communication == sim::Picos{0});
   question.tp = 2;
@@ -122,7 +123,7 @@ TEST_CASE("a step", "[sim]") {
     Question question{
         .model = std::string(llms[*rc::gen::inRange<std::size_t>(0, llms.size()).as("model")].name),
         .tp = *rc::gen::element(1, 2, 4, 8).as("tp"),
-        .phase = *rc::gen::element(Phase::decode, Phase::prefill).as("phase"),
+        .phase = *rc::gen::element(InferencePhase::decode, InferencePhase::prefill).as("phase"),
         .batch = *rc::gen::inRange(1, 300).as("batch"),
         .context = *rc::gen::inRange(1, 10000).as("context")};
     const auto one = answer(question).time;

@@ -26,7 +26,7 @@ struct Line {
 
 using Lines = std::map<std::string, Line>;
 
-Predictor predictor(const Lines& lines) {
+Predict predictor(const Lines& lines) {
   return [&lines](const Subject& subject, std::int64_t bytes) -> model::Result<Prediction> {
     const auto line = lines.find(subject.algorithm);
     if (line == lines.end()) return model::Error{"algorithm", "unknown", "none"};
