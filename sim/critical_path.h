@@ -24,7 +24,7 @@ struct StageRecord {
 using History = std::vector<std::vector<StageRecord>>;  // [lane][stage]
 
 /// The chain that ends with the last lane (of several, the first), followed back over what each
-/// moment waited for, to the launch.
+/// moment waited for, to the launch. The first word of a resource's name is its kind.
 Timing critical_path(const History& history, const Costs& costs,
                      const std::function<std::string(int)>& name_of_resource);
 

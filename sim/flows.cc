@@ -98,14 +98,17 @@ void Flows::visit_resource(int resource) {
   reached_.push_back(resource);
 }
 
-/// Whether the flow surely has all of its narrowest resource's capacity: on every resource it has
-/// at least an equal share.
-bool Flows::is_held_alone(Flow& flow) const {
+int Flows::narrowest(const Flow& flow) const {
   int narrowest = flow.resources[0];
   for (const int resource : flow.resources) {
     if (resources_[resource].capacity < resources_[narrowest].capacity) narrowest = resource;
   }
-  flow.bottleneck = narrowest;
+  return narrowest;
+}
+
+/// Whether the flow surely has all of its narrowest resource's capacity, since an equal share of
+/// each of its resources is no less.
+bool Flows::is_held_by(int narrowest, const Flow& flow) const {
   return std::ranges::all_of(flow.resources, [&](int resource) {
     const Resource& shared = resources_[resource];
     return shared.capacity / static_cast<double>(shared.flows.size()) >=
@@ -124,7 +127,8 @@ void Flows::collect() {
       if (flow.visit == settlement_) continue;
       flow.visit = settlement_;
       const bool was_held = flow.is_held;
-      flow.is_held = is_held_alone(flow);
+      flow.bottleneck = narrowest(flow);
+      flow.is_held = is_held_by(flow.bottleneck, flow);
       if (flow.is_held) set_rate(number, resources_[flow.bottleneck].capacity);
       if (was_held && flow.is_held) continue;
       for (const int resource : flow.resources) visit_resource(resource);

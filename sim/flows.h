@@ -81,7 +81,8 @@ class Flows {
   void collect();
   void fill();
   void visit_resource(int resource);
-  bool is_held_alone(Flow& flow) const;
+  int narrowest(const Flow& flow) const;
+  bool is_held_by(int narrowest, const Flow& flow) const;
   void freeze_at_share(const std::vector<int>& tied, double share, Earliest<Share>& shares);
   void set_rate(int flow, double rate);
 

@@ -30,8 +30,9 @@ struct Timing {
 
 /// All ranks begin at once. Work takes its links, the memory of the peer and its own, and its own
 /// codec, all at once, each shared max-min fairly with whatever else is under way; a signal takes
-/// `costs.signal` and the latencies of its route. Rank r runs on GPU r. Deterministic. The error
-/// says which ranks have no route, or that there are not as many GPUs as ranks.
+/// `costs.signal` and the latencies of its route; a load or a store has no latency of its own, and
+/// no stage of a lane begins before all of the one before it. Rank r runs on GPU r. Deterministic.
+/// The error says which ranks have no route, or that there are not as many GPUs as ranks.
 model::Result<Timing> time(const Program& program, const model::Topology& topology,
                            const Costs& costs);
 /// A schedule with its own wire, started in that way.

@@ -144,6 +144,24 @@ TEST_CASE("the time of the hierarchical all-reduce on a cluster is its closed fo
   });
 }
 
+TEST_CASE("a switch that does not block is a mesh whose links are as wide as equal shares",
+          "[sim]") {
+  test::property("for flat and tree", [] {
+    const int ranks = *rc::gen::inRange(2, 17).as("ranks");
+    Setting s = any_setting(ranks, ranks);
+    const double rate = s.terms.link_bytes_per_s;
+    s.terms.link_bytes_per_s = rate / (ranks - 1);
+    const double latency_ns = s.latency_ns * 2;  // of which each link takes half
+    s.terms.alpha = s.costs.signal + from_nanos(latency_ns);
+    const auto machine = test::switched(ranks, rate, latency_ns);
+    const auto total = [&](const Schedule& schedule) {
+      return time(program_of(schedule), machine, s.costs)->total.n;
+    };
+    RC_ASSERT(total(model::flat_all_reduce(s.shape)) == flat_time(s.terms).n);
+    RC_ASSERT(total(model::tree_all_reduce(s.shape)) == tree_time(s.terms).n);
+  });
+}
+
 TEST_CASE("where memory binds, the simulation is the closed form but for roundings", "[sim]") {
   // A flow's end is rounded up when its rate changes: in a step, when the transfers end.
   constexpr std::int64_t kRoundings = 2;

@@ -55,6 +55,14 @@ Topology full_mesh(int gpus, double bytes_per_s, double latency_ns) {
   return cluster({1, gpus, bytes_per_s, latency_ns, 0, 0});
 }
 
+Topology switched(int gpus, double bytes_per_s, double latency_ns) {
+  Topology topology{.nodes = 1, .gpus_per_node = gpus, .vertices = {}, .links = {}};
+  add_gpus(topology);
+  const int center = add_vertex(topology, Vertex::Kind::gpu_switch, 0, "switch");
+  for (int gpu = 0; gpu < gpus; ++gpu) join(topology, gpu, center, bytes_per_s, latency_ns / 2);
+  return topology;
+}
+
 Topology pcie_tree(int switches, double bytes_per_s, double latency_ns) {
   Topology topology{.nodes = 1, .gpus_per_node = 2 * switches, .vertices = {}, .links = {}};
   add_gpus(topology);

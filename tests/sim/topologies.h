@@ -20,6 +20,9 @@ struct Cluster {
 };
 model::Topology cluster(const Cluster& cluster);
 
+/// One node, whose GPUs share nothing but their own links to one switch.
+model::Topology switched(int gpus, double bytes_per_s, double latency_ns);
+
 /// PCIe: GPUs in pairs below switches, whose links to one root all of a switch's GPUs share.
 model::Topology pcie_tree(int switches, double bytes_per_s, double latency_ns);
 
