@@ -18,7 +18,7 @@ Result<std::string> read_file(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure)) {
     return Error{"--machine", "no machine and no file '" + path + "'",
-                 suggestion(path, machine_names()) + ", or a file"};
+                 suggestion(path, machine_names())};
   }
   if (std::filesystem::file_size(path, failure) > kMostFileBytes || failure) {
     return Error{path, "longer than 64 MiB", "a topology takes a few KiB"};

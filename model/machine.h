@@ -24,7 +24,7 @@ struct Sourced {
 };
 
 /// One direction of a connection between two vertices. A transfer takes its bandwidth from every
-/// link on its way.
+/// link on its way. The rate is what one transfer alone gets, not the peak of a data sheet.
 struct Link {
   int from, to;
   double bytes_per_s;
@@ -54,8 +54,9 @@ struct GpuFacts {
   Sourced launch_ns;            // a kernel started by the host, until its first instruction
   Sourced graph_launch_ns;      // the same as a node of a replayed graph
   Sourced copy_launch_ns;       // a copy enqueued by the host before a kernel
-  Sourced signal_ns;            // a flag stored into a peer's memory, until its poll sees it
-  Sourced codec_bytes_per_s;    // elements through an encoder or a decoder
+  Sourced signal_ns;          // a flag stored into a peer's memory, until its poll sees it, beside
+                              // the latencies of the links on its way
+  Sourced codec_bytes_per_s;  // elements through an encoder or a decoder
 };
 
 struct Machine {
