@@ -41,7 +41,7 @@ void print_points(const Sweep& sweep) {
     for (std::size_t c = 0; has_columns && c < sweep.curves.size(); ++c) {
       fmt::print(" {:>11.2f}", sweep.curves[c].points[i].time.micros());
     }
-    const auto& [subject, points, steps] = sweep.curves[best];
+    const auto& [subject, at, points, steps] = sweep.curves[best];
     fmt::print(" {:>5} {:>11.2f} {:>8.2f} {:>8.2f}  {:<20} {}\n", fmt::format("[{}]", best + 1),
                points[i].time.micros(), algorithm_bandwidth(points[i], sweep.sizes[i]),
                bus_bandwidth(subject, points[i], sweep.sizes[i]), points[i].path,

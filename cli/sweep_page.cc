@@ -30,7 +30,7 @@ Chart chart_of(const Sweep& sweep) {
   chart.title = task_text(sweep.curves[0].subject);
   chart.x_name = "size";
   chart.views = {"time (µs)", "algbw (1e9 bytes/s)", "busbw (1e9 bytes/s)"};
-  for (const auto& [subject, points, steps] : sweep.curves) {
+  for (const auto& [subject, at, points, steps] : sweep.curves) {
     ChartSeries series{short_text(sweep, subject), {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::int64_t bytes = sweep.sizes[i];

@@ -26,13 +26,6 @@ void find_changes(std::int64_t low, std::int64_t high, std::int64_t unit, const 
   find_changes(middle, high, unit, at_middle, at_high, value, found);
 }
 
-/// Of a subject that some size was predicted of.
-Prediction must_predict(const Predict& predictor, const Subject& subject, std::int64_t bytes) {
-  auto prediction = predictor(subject, bytes);
-  TALLY_CHECK(prediction, "a subject is predicted at every size or at none");
-  return *prediction;
-}
-
 std::string over(const Prediction& before, const Prediction& after) {
   return before.path == after.path ? "" : before.path + " -> " + after.path;
 }
@@ -40,56 +33,44 @@ std::string over(const Prediction& before, const Prediction& after) {
 /// Whether two calls of `bytes` beat the best that there is for both together.
 bool two_calls_beat(Picos one_call, Picos both_together) { return 2 * one_call < both_together; }
 
-std::vector<Step> path_steps(const Predict& predictor, const Subject& subject,
-                             std::span<const std::int64_t> sizes,
-                             std::span<const Prediction> points) {
-  const std::int64_t unit = unit_bytes(subject);
-  const auto path = [&](std::int64_t bytes) {
-    return must_predict(predictor, subject, bytes).path;
-  };
+std::vector<Step> path_steps(const Curve& curve, std::span<const std::int64_t> sizes) {
+  const std::int64_t unit = unit_bytes(curve.subject);
+  const auto path = [&](std::int64_t bytes) { return curve.at(bytes).path; };
   std::vector<Step> steps;
+  const auto add = [&](std::int64_t bytes) {
+    const Prediction before = curve.at(bytes - unit), after = curve.at(bytes);
+    const Picos both = curve.at(2 * (bytes - unit)).time;
+    steps.push_back({bytes, before, after, over(before, after), two_calls_beat(before.time, both)});
+  };
   for (std::size_t i = 1; i < sizes.size(); ++i) {
-    find_changes<std::string>(
-        sizes[i - 1], sizes[i], unit, points[i - 1].path, points[i].path, path,
-        [&](std::int64_t bytes) {
-          const Prediction before = must_predict(predictor, subject, bytes - unit);
-          const Prediction after = must_predict(predictor, subject, bytes);
-          const Prediction both = must_predict(predictor, subject, 2 * (bytes - unit));
-          steps.push_back(
-              {bytes, before, after, over(before, after), two_calls_beat(before.time, both.time)});
-        });
+    find_changes<std::string>(sizes[i - 1], sizes[i], unit, curve.points[i - 1].path,
+                              curve.points[i].path, path, add);
   }
   return steps;
 }
 
 /// The best of the curves that are allowed; of equals the first. kNone where none is.
-std::size_t best_of(const Sweep& sweep, const Allowed& allowed,
-                    const std::function<Picos(std::size_t)>& time, std::int64_t bytes) {
+std::size_t best_of(const Sweep& sweep, const Allowed& allowed, std::int64_t bytes) {
   std::size_t best = kNone;
   std::optional<Picos> least;
   for (std::size_t c = 0; c < sweep.curves.size(); ++c) {
     if (!allowed(c, bytes)) continue;
-    const Picos t = time(c);
-    if (least && *least <= t) continue;
-    least = t;
+    const Picos time = sweep.curves[c].at(bytes).time;
+    if (least && *least <= time) continue;
+    least = time;
     best = c;
   }
   return best;
 }
 
-Step crossover(const Predict& predictor, const Subject& from, const Subject& to,
-               std::int64_t bytes, std::int64_t unit) {
-  Step step{bytes, must_predict(predictor, from, bytes - unit), must_predict(predictor, to, bytes),
-            "", false};
+Step crossover(const Curve& from, const Curve& to, std::int64_t bytes, std::int64_t unit) {
+  Step step{bytes, from.at(bytes - unit), to.at(bytes), "", false};
   // Two curves meet, unless one of them jumps there.
-  for (const Subject* subject : {&to, &from}) {
-    if (!step.threshold.empty()) break;
-    step.threshold = over(must_predict(predictor, *subject, bytes - unit),
-                          must_predict(predictor, *subject, bytes));
-  }
-  const Picos both = std::min(must_predict(predictor, from, 2 * (bytes - unit)).time,
-                              must_predict(predictor, to, 2 * (bytes - unit)).time);
-  step.two_calls_win = two_calls_beat(step.before.time, both);
+  step.threshold = over(to.at(bytes - unit), step.after);
+  if (step.threshold.empty()) step.threshold = over(step.before, from.at(bytes));
+  const std::int64_t twice = 2 * (bytes - unit);
+  step.two_calls_win =
+      two_calls_beat(step.before.time, std::min(from.at(twice).time, to.at(twice).time));
   return step;
 }
 
@@ -128,8 +109,14 @@ std::int64_t unit_bytes(const Subject& subject) {
   return subject.dtype.bytes() * (has_blocks ? std::int64_t{subject.ranks} : 1);
 }
 
+model::Result<TimeOfSize> predicted_curve(const Subject& subject) {
+  const auto predictor = Predictor::of(subject);
+  if (!predictor) return predictor.error();
+  return TimeOfSize(*predictor);
+}
+
 Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
-            const Predict& predictor) {
+            const CurveOf& curve_of) {
   TALLY_CHECK(!choices.empty() && !sizes.empty(), "a sweep over something");
   Sweep result;
   const std::int64_t unit = unit_bytes(choices[0]);
@@ -139,22 +126,17 @@ Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> size
   std::sort(result.sizes.begin(), result.sizes.end());
   result.sizes.erase(std::unique(result.sizes.begin(), result.sizes.end()), result.sizes.end());
   for (const Subject& subject : choices) {
-    Curve curve{subject, {}, {}};
-    std::optional<model::Error> error;
-    for (const std::int64_t bytes : result.sizes) {
-      const auto prediction = predictor(subject, bytes);
-      if (!prediction) error = prediction.error();
-      if (error) break;
-      curve.points.push_back(*prediction);
-    }
-    if (error) {
-      result.refused.push_back({subject, *error});
+    const auto time = curve_of(subject);
+    if (!time) {
+      result.refused.push_back({subject, time.error()});
       continue;
     }
-    curve.steps = path_steps(predictor, subject, result.sizes, curve.points);
+    Curve curve{subject, *time, {}, {}};
+    for (const std::int64_t bytes : result.sizes) curve.points.push_back(curve.at(bytes));
+    curve.steps = path_steps(curve, result.sizes);
     result.curves.push_back(std::move(curve));
   }
-  choose_best(result, [](std::size_t, std::int64_t) { return true; }, predictor);
+  choose_best(result, [](std::size_t, std::int64_t) { return true; });
   return result;
 }
 
@@ -165,35 +147,28 @@ const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes) {
   return nullptr;
 }
 
-void choose_best(Sweep& sweep, const Allowed& allowed, const Predict& predictor) {
+void choose_best(Sweep& sweep, const Allowed& allowed) {
   sweep.best.clear();
   sweep.crossovers.clear();
   if (sweep.curves.empty()) return;
   const std::int64_t unit = unit_bytes(sweep.curves[0].subject);
-  const auto best_at = [&](std::int64_t bytes) {
-    return best_of(
-        sweep, allowed,
-        [&](std::size_t c) { return must_predict(predictor, sweep.curves[c].subject, bytes).time; },
-        bytes);
+  const std::function<std::size_t(std::int64_t)> best_at = [&](std::int64_t bytes) {
+    return best_of(sweep, allowed, bytes);
   };
-  const auto begin_range = [&](std::int64_t bytes, std::size_t curve) {
-    if (curve != kNone) sweep.best.push_back({bytes, bytes, curve});
+  std::size_t current = kNone;
+  const auto take_over = [&](std::int64_t bytes) {
+    const std::size_t next = best_at(bytes);
+    if (current != kNone) sweep.best.back().last_bytes = bytes - unit;
+    if (current != kNone && next != kNone) {
+      sweep.crossovers.push_back(crossover(sweep.curves[current], sweep.curves[next], bytes, unit));
+    }
+    if (next != kNone) sweep.best.push_back({bytes, bytes, next});
+    current = next;
   };
-  std::size_t current = best_at(sweep.sizes[0]);
-  begin_range(sweep.sizes[0], current);
+  take_over(sweep.sizes[0]);
   for (std::size_t i = 1; i < sweep.sizes.size(); ++i) {
     const std::int64_t low = sweep.sizes[i - 1], high = sweep.sizes[i];
-    const std::size_t at_low = current, at_high = best_at(high);
-    find_changes<std::size_t>(low, high, unit, at_low, at_high, best_at, [&](std::int64_t bytes) {
-      const std::size_t next = best_at(bytes);
-      if (current != kNone) sweep.best.back().last_bytes = bytes - unit;
-      if (current != kNone && next != kNone) {
-        sweep.crossovers.push_back(crossover(predictor, sweep.curves[current].subject,
-                                             sweep.curves[next].subject, bytes, unit));
-      }
-      begin_range(bytes, next);
-      current = next;
-    });
+    find_changes<std::size_t>(low, high, unit, current, best_at(high), best_at, take_over);
     if (current != kNone) sweep.best.back().last_bytes = high;
   }
 }

@@ -34,8 +34,12 @@ std::string_view name(Step::Verdict verdict);
 /// MI300X with the same RCCL 2.22.3 in rccl-tests.
 inline constexpr double kNoise = 0.032;
 
+/// The time of one subject for any size.
+using TimeOfSize = std::function<Prediction(std::int64_t bytes)>;
+
 struct Curve {
   Subject subject;
+  TimeOfSize at;
   std::vector<Prediction> points;  // one for each size of the sweep
   std::vector<Step> steps;         // where the path changes, in the order of sizes
 };
@@ -63,15 +67,16 @@ struct Sweep {
 /// collective has a block for each.
 std::int64_t unit_bytes(const Subject& subject);
 
-/// What is asked for times: predict(), or in tests another.
-using Predict =
-    std::function<model::Result<Prediction>(const Subject& subject, std::int64_t bytes)>;
+/// The curve of a subject; an error where nothing is predicted of it.
+using CurveOf = std::function<model::Result<TimeOfSize>(const Subject& subject)>;
+/// As predict() has it.
+model::Result<TimeOfSize> predicted_curve(const Subject& subject);
 
 /// The choices differ in library, version, algorithm, wire and launch only. Sizes are rounded down
 /// to multiples of the unit, and the smallest is one unit. Paths and ranges are looked for by
 /// bisection between neighbouring sizes: what changes and changes back between two is not seen.
 Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
-            const Predict& predictor = predict);
+            const CurveOf& curve_of = predicted_curve);
 
 /// The crossover at which the range that begins with that size takes over; null where none does.
 const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes);
@@ -80,6 +85,6 @@ const Step* find_crossover(const Sweep& sweep, std::int64_t first_bytes);
 using Allowed = std::function<bool(std::size_t curve, std::int64_t bytes)>;
 
 /// Finds `best` and `crossovers` among what is allowed, which sweep() did among all.
-void choose_best(Sweep& sweep, const Allowed& allowed, const Predict& predictor = predict);
+void choose_best(Sweep& sweep, const Allowed& allowed);
 
 }  // namespace tally::sim

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "model/builders.h"
-#include "model/check.h"
 #include "reference/relative_bound.h"
 
 namespace tally::study {
@@ -66,10 +65,9 @@ class Candidates {
     c.memory = buffer_bytes(subject, prediction.path, bytes);
     return c;
   }
-  bool allow(const Subject& subject, std::int64_t bytes) {
+  bool allow(const sim::Curve& curve, std::int64_t bytes) {
     if (!limits_.max_error && !limits_.max_memory) return true;
-    const auto prediction = sim::predict(subject, bytes);
-    return prediction && limits_.allow(at(subject, bytes, *prediction));
+    return limits_.allow(at(curve.subject, bytes, curve.at(bytes)));
   }
 
  private:
@@ -92,9 +90,7 @@ void add_rows(const sim::Curve& curve, const sim::BestRange& range, Candidates& 
               std::vector<TableRow>& rows) {
   const Subject& subject = curve.subject;
   const auto add = [&](std::int64_t first, std::int64_t last) {
-    const auto prediction = sim::predict(subject, last);
-    TALLY_CHECK(prediction, "a choice of a sweep is predicted at every size");
-    rows.push_back({subject, first, last, candidates.at(subject, last, *prediction)});
+    rows.push_back({subject, first, last, candidates.at(subject, last, curve.at(last))});
   };
   std::int64_t first = range.first_bytes;
   for (const sim::Step& step : curve.steps) {
@@ -164,15 +160,15 @@ Tuning tune(std::span<const Subject> choices, std::span<const std::int64_t> size
   Tuning tuning{sim::sweep(choices, sizes), {}, {}};
   const auto& curves = tuning.sweep.curves;
   sim::choose_best(tuning.sweep, [&](std::size_t curve, std::int64_t bytes) {
-    return candidates.allow(curves[curve].subject, bytes);
+    return candidates.allow(curves[curve], bytes);
   });
   for (const sim::BestRange& range : tuning.sweep.best) {
     add_rows(curves[range.curve], range, candidates, tuning.table);
   }
   for (std::size_t i = 0; i < tuning.sweep.sizes.size(); ++i) {
     std::vector<Candidate> allowed;
-    for (const auto& [subject, points, steps] : curves) {
-      Candidate c = candidates.at(subject, tuning.sweep.sizes[i], points[i]);
+    for (const sim::Curve& curve : curves) {
+      Candidate c = candidates.at(curve.subject, tuning.sweep.sizes[i], curve.points[i]);
       if (limits.allow(c)) allowed.push_back(std::move(c));
     }
     tuning.fronts.push_back(pareto_front(allowed));
