@@ -250,6 +250,10 @@ Result<SimOptions> parse_sim(const Arguments& arguments) {
   }
   const bool is_single = options.mode == SimMode::predict || options.mode == SimMode::inference;
   if (typed.subjects.algorithm.empty() && is_single) typed.subjects.algorithm = "auto";
+  if (options.mode == SimMode::inference && app.count("--dtype") == 0) {
+    typed.subjects.dtype = "bf16";
+  }
+  if (options.mode == SimMode::tune && app.count("--wire") == 0) typed.subjects.wire = "all";
   const auto subjects = read_subjects(typed.subjects);
   if (!subjects) return subjects.error();
   options.subjects = *subjects;

@@ -4,10 +4,12 @@
 #include <fmt/ostream.h>
 
 #include <iostream>
+#include <sstream>
 
 #include "cli/complain.h"
 #include "cli/output_files.h"
 #include "cli/sim_rows.h"
+#include "sim/simulate.h"
 
 namespace tally::cli {
 namespace {
@@ -59,6 +61,20 @@ void explain(const sim::Subject& subject, std::int64_t bytes, const sim::Predict
   if (!form.empty()) fmt::print("  closed form  {}\n", form);
 }
 
+/// Of our own algorithms: what takes how long, one phase a line. The other time is fitted to
+/// measurements; this one knows the machine's numbers alone.
+std::optional<model::Error> print_phases(const sim::Subject& subject, std::int64_t bytes,
+                                         const std::string& algorithm) {
+  const auto machine = model::find_machine(subject.machine, subject.nodes);
+  if (!machine) return machine.error();
+  const auto timing = sim::simulate(subject, *machine, algorithm, bytes);
+  if (!timing) return timing.error();
+  fmt::print("  simulated    {:.2f} us from the machine's own numbers:\n", timing->total.micros());
+  std::istringstream lines(sim::to_text(*timing));
+  for (std::string line; std::getline(lines, line);) fmt::print("    {}\n", line);
+  return std::nullopt;
+}
+
 }  // namespace
 
 int sim_predict(const SimOptions& options) {
@@ -75,7 +91,11 @@ int sim_predict(const SimOptions& options) {
       if (*json != nullptr) write_json(**json, fields);
       if (*csv != nullptr) **csv << (has_header ? "" : csv_header(fields)) << csv_line(fields);
       has_header = true;
-      if (options.table_on_stdout()) explain(subject, bytes, *prediction);
+      if (!options.table_on_stdout()) continue;
+      explain(subject, bytes, *prediction);
+      if (subject.library != "tally") continue;
+      const auto error = print_phases(subject, bytes, prediction->path);
+      if (error) return complain(*error);
     }
   }
   std::fflush(stdout);

@@ -39,6 +39,22 @@ std::optional<Error> unknown(const Subject& subject) {
   return std::nullopt;
 }
 
+// Schedules that are proved and priced, but that no kernel carries out.
+bool has_no_kernel(std::string_view algorithm) {
+  return algorithm == "halving_doubling" || algorithm == "hierarchical";
+}
+
+std::optional<Error> cannot_be_built(const Subject& subject) {
+  if (subject.collective != model::Collective::all_reduce) {
+    return Error{"algorithm", subject.algorithm + " is an all_reduce",
+                 "flat, for " + std::string(model::name(subject.collective))};
+  }
+  if (subject.algorithm == "halving_doubling" && subject.nodes > 1) {
+    return Error{"algorithm", "halving_doubling is of one node", "hierarchical, of several"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> libraries() {
@@ -46,7 +62,8 @@ std::vector<std::string> libraries() {
 }
 
 std::vector<std::string> algorithms_of(std::string_view library) {
-  if (library == "tally") return {"auto", "flat", "flat_ll", "tree", "ring"};
+  if (library == "tally")
+    return {"auto", "flat", "flat_ll", "tree", "ring", "halving_doubling", "hierarchical"};
   if (library == "rccl" || library == "rcclx") return {"auto", "dda", "flat", "tree", "ring"};
   if (library == "nccl") return {"auto", "ring", "nvls"};
   if (library == "quickreduce") return {"auto", "tree"};
@@ -69,6 +86,11 @@ Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parame
   predictor.arch_ = machine->gpu.arch;
   predictor.ports_ = ports_of(machine->topology);
   predictor.paths_ = paths_of(subject, *machine, parameters);
+  if (has_no_kernel(subject.algorithm)) {
+    if (const auto error = cannot_be_built(subject)) return *error;
+    predictor.terms_ = terms_of(subject, *machine, 0);
+    return predictor;
+  }
   if (choices(subject, predictor.arch_, predictor.ports_, 0).empty()) {
     return Error{"algorithm",
                  subject.library + " has no " + subject.algorithm + " for " +
@@ -92,12 +114,23 @@ const Path& Predictor::choose(std::int64_t bytes) const {
   return *best;
 }
 
+Picos Predictor::form_time(std::int64_t bytes) const {
+  const Terms terms = with_bytes(*terms_, subject_, bytes);
+  return subject_.algorithm == "hierarchical" ? hierarchical_time(terms)
+                                              : halving_doubling_time(terms);
+}
+
 double Predictor::micros(std::int64_t bytes) const {
+  if (terms_) return form_time(bytes).micros();
   return choose(bytes).micros(static_cast<double>(bytes));
 }
 
 Prediction Predictor::operator()(std::int64_t bytes) const {
   TALLY_CHECK(bytes >= 0, "a size");
+  if (terms_) {
+    const Picos time = form_time(bytes), alone = form_time(0);
+    return {time, subject_.algorithm, 2 * alone > time ? "hops" : "link"};
+  }
   const Path& path = choose(bytes);
   const auto n = static_cast<double>(bytes);
   return {from_nanos(path.micros(n) * 1e3), std::string(path.name), std::string(path.bound_by(n))};

@@ -4,12 +4,14 @@
 // path's closed form with the machine's and the library's parameters.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/machine.h"
 #include "sim/paths.h"
+#include "sim/simulate.h"
 #include "sim/subject.h"
 #include "sim/units.h"
 
@@ -36,12 +38,14 @@ class Predictor {
   const std::vector<Path>& paths() const { return paths_; }
 
  private:
+  Picos form_time(std::int64_t bytes) const;
   const Path& choose(std::int64_t bytes) const;
 
   Subject subject_;
   std::string arch_;
   Ports ports_;
   std::vector<Path> paths_;
+  std::optional<Terms> terms_;  // of an algorithm without kernels: a form of the machine's facts
 };
 
 /// `bytes` is what rccl-tests and nccl-tests call size: of the larger of a rank's input and output.

@@ -125,6 +125,36 @@ TEST_CASE("what nothing is known of is an error that says what there is", "[sim]
   CHECK(error_of([](Subject& s) { s.machine = "mi3000x"; }).find("mi3000x") != std::string::npos);
 }
 
+TEST_CASE("an algorithm without kernels takes what its simulation does, to the picosecond",
+          "[sim]") {
+  test::property("on meshes and over their networks", [] {
+    Subject s;
+    s.machine = *rc::gen::elementOf(std::vector<std::string>{"mi300x", "mi355x"});
+    s.nodes = 1 << *rc::gen::inRange(0, 4);
+    s.ranks = 8 * s.nodes;
+    s.algorithm = s.nodes == 1 ? "halving_doubling" : "hierarchical";
+    // Chunks of whole units on every rank, so that a formula's shares are the schedule's.
+    const std::int64_t bytes = 512 * std::int64_t{s.ranks} << *rc::gen::inRange(0, 12);
+    const auto machine = model::find_machine(s.machine, s.nodes);
+    RC_ASSERT(bool(machine));
+    const auto simulated = simulate(s, *machine, s.algorithm, bytes);
+    RC_ASSERT(bool(simulated));
+    RC_ASSERT(predict(s, bytes)->time == simulated->total);
+  });
+}
+
+TEST_CASE("what has no schedule is not simulated", "[sim]") {
+  const auto machine = model::find_machine("mi300x", 16);
+  REQUIRE(machine);
+  Subject s;
+  s.nodes = 16;
+  s.ranks = 128;
+  CHECK_FALSE(simulate(s, *machine, "flat", 1 << 20));  // schedules have at most 64 ranks
+  CHECK(simulate(s, *machine, "ring", 1 << 20));
+  s.algorithm = "halving_doubling";
+  CHECK(predict(s, 1 << 20).error().what == "halving_doubling is of one node");
+}
+
 TEST_CASE("every launch has a name that is read back", "[sim]") {
   for (const Launch launch : {Launch::single_process, Launch::process_per_gpu, Launch::graph}) {
     CHECK(*parse_launch(name(launch)) == launch);
