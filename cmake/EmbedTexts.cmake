@@ -1,9 +1,11 @@
-# cmake -D OUTPUT=x.cc -D HEADER=room/x.h -D NAMESPACE=a::b -D FUNCTION=f -D FILES="file;..." -P: the
-# source of `std::span<const model::EmbeddedText> f()`, which HEADER declares: the files' names,
+# cmake -D OUTPUT=x.cc -D HEADER=room/x.h -D NAMESPACE=a::b -D FUNCTION=f -D FILES="file;..." -P:
+# the source of `std::span<const model::EmbeddedText> f()`, which HEADER declares: the files' names,
 # without folder and extension, and their texts.
 set(delimiter TALLY_TEXT)
-set(source "#include \"${HEADER}\"\n\nstd::span<const tally::model::EmbeddedText> ${NAMESPACE}::${FUNCTION}() {
-  static constexpr tally::model::EmbeddedText kTexts[] = {\n")
+set(text_type tally::model::EmbeddedText)
+set(source "#include \"${HEADER}\"\n\n")
+string(APPEND source "std::span<const ${text_type}> ${NAMESPACE}::${FUNCTION}() {
+  static constexpr ${text_type} kTexts[] = {\n")
 foreach(file ${FILES})
   file(READ "${file}" text)
   get_filename_component(name "${file}" NAME_WE)

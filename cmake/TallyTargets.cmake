@@ -55,8 +55,8 @@ function(tally_fuzz name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
 endfunction()
 
-# tally_embed(function HEADER room/x.h NAMESPACE a::b FILES ...): sets the variable of that name to a
-# generated source, which defines `std::span<const model::EmbeddedText> function()`, as HEADER
+# tally_embed(function HEADER room/x.h NAMESPACE a::b FILES ...): sets the variable of that name to
+# a generated source, which defines `std::span<const model::EmbeddedText> function()`, as HEADER
 # declares it, with the texts of the files in their order.
 function(tally_embed function)
   cmake_parse_arguments(arg "" "HEADER;NAMESPACE" "FILES" ${ARGN})
