@@ -149,7 +149,8 @@ TEST_CASE("what is not finite is left out of a chart", "[cli]") {
 
 TEST_CASE("Chart.js comes with its licence", "[cli]") {
   CHECK(page_texts()[kChartLibrary].text.find("Chart.js") != std::string_view::npos);
-  CHECK(page_texts()[kChartLibrary].text.find("Released under the MIT License") != std::string_view::npos);
+  CHECK(page_texts()[kChartLibrary].text.find("Released under the MIT License") !=
+        std::string_view::npos);
 }
 
 }  // namespace tally::cli
