@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "cli/option_values.h"
@@ -220,9 +221,23 @@ bool has_subjects(SimMode mode) {
          mode == SimMode::inference;
 }
 
+/// As a shell takes it: quoted where a word has more than letters, digits and a few signs.
 std::string command_line(const Arguments& arguments) {
   std::string line = "tally sim";
-  for (const std::string& argument : arguments) line += ' ' + argument;
+  for (const std::string& argument : arguments) {
+    const bool is_plain =
+        !argument.empty() && std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
+          return std::isalnum(c) || std::string_view("-_./,:=+").find(c) != std::string_view::npos;
+        });
+    line += ' ';
+    if (is_plain) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
   return line;
 }
 

@@ -20,7 +20,7 @@ using study::TableRow;
 
 bool has_name(const TableRow& row, std::string_view name) {
   const std::string& path = row.at_last.prediction.path;
-  return path == name || path == "dda_" + std::string(name);
+  return path == name || path == "dda/" + std::string(name);
 }
 
 /// The path of RCCLX that runs what a row runs; what it has no other path for is RCCL's own.
@@ -113,6 +113,8 @@ std::optional<NcclPath> nccl_path(const TableRow& row) {
   const std::string& path = row.at_last.prediction.path;
   const std::size_t slash = path.find('/');
   NcclPath found{path.substr(0, slash), slash == std::string::npos ? "" : path.substr(slash + 1)};
+  if (found.protocol == "simple_large")
+    found.protocol = "simple";  // the same protocol, priced apart
   if (found.protocol.empty() && found.algorithm.starts_with("nvls")) found.protocol = "simple";
   const auto is_one_of = [](const std::string& text, std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), text) != names.end();

@@ -17,9 +17,9 @@ using sim::Subject;
 
 /// As many as model::Shape allows.
 constexpr int kMaxRanks = 64;
-constexpr std::string_view kDda = "dda_";
+constexpr std::string_view kDda = "dda/";
 
-/// The builder of what a path runs: "tree" of tree, dda_tree and, in an all-reduce, low_precision.
+/// The builder of what a path runs: "tree" of tree, dda/tree and, in an all-reduce, low_precision.
 /// Of a protocol ("ring/ll") the packets are another library's.
 const Builder* builder_of(const Subject& subject, std::string_view path) {
   if (path.starts_with(kDda)) path.remove_prefix(kDda.size());

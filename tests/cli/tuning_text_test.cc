@@ -65,8 +65,8 @@ TEST_CASE("the variables make RCCLX choose what the table says", "[cli]") {
   test::property("wherever flat ends and tree ends", [] {
     const std::int64_t flat = 128 * *rc::gen::inRange(1, 100'000);
     const std::int64_t tree = flat + 128 * *rc::gen::inRange(1, 1'000'000);
-    const std::vector<TableRow> rows = {row("dda_flat", 128, flat),
-                                        row("dda_tree", flat + 128, tree),
+    const std::vector<TableRow> rows = {row("dda/flat", 128, flat),
+                                        row("dda/tree", flat + 128, tree),
                                         row("ring/simple", tree + 128, 2 * tree)};
     const std::string text = rcclx_environment(rows);
     RC_ASSERT(notes(text).empty());
@@ -87,33 +87,34 @@ TEST_CASE("a table without DDA switches it off", "[cli]") {
 
 TEST_CASE("low precision is switched on, and where RCCLX would begin it elsewhere is said",
           "[cli]") {
-  const std::vector<TableRow> can = {row("dda_tree", 128, 16 * kMi - 128),
+  const std::vector<TableRow> can = {row("dda/tree", 128, 16 * kMi - 128),
                                      row("low_precision", 16 * kMi, 64 * kMi)};
   const std::string text = rcclx_environment(can);
   CHECK(notes(text).empty());
   CHECK(chosen(read_back(text), 32 * kMi) == Path::low_precision);
-  const std::vector<TableRow> cannot = {row("dda_tree", 128, kMi - 128),
+  const std::vector<TableRow> cannot = {row("dda/tree", 128, kMi - 128),
                                         row("low_precision", kMi, 64 * kMi)};
   CHECK(notes(rcclx_environment(cannot)).size() == 1);
 }
 
 TEST_CASE("what no thresholds can say is said", "[cli]") {
-  const std::vector<TableRow> hole = {row("dda_flat", 128, 1024), row("ring/ll", 1152, 4096),
-                                      row("dda_tree", 4224, kMi)};
+  const std::vector<TableRow> hole = {row("dda/flat", 128, 1024), row("ring/ll", 1152, 4096),
+                                      row("dda/tree", 4224, kMi)};
   const auto said = notes(rcclx_environment(hole));
   REQUIRE(said.size() == 1);
   CHECK(said[0].find("from 1152 to 4096 bytes") != std::string::npos);
-  const std::vector<TableRow> reversed = {row("dda_tree", 128, 1024), row("dda_flat", 1152, kMi)};
+  const std::vector<TableRow> reversed = {row("dda/tree", 128, 1024), row("dda/flat", 1152, kMi)};
   CHECK(notes(rcclx_environment(reversed)).size() == 1);
 }
 
 TEST_CASE("NCCL's example plugin gets its ten fields for what is an algorithm of NCCL's", "[cli]") {
-  const std::vector<TableRow> rows = {row("ring/ll", 4, 1024, "nccl"),
-                                      row("nvls", 1028, 4096, "nccl"),
-                                      row("tree", 4100, kMi, "tally")};
+  const std::vector<TableRow> rows = {
+      row("ring/ll", 4, 1024, "nccl"), row("nvls", 1028, 4096, "nccl"),
+      row("ring/simple_large", 4100, 8192, "rccl"), row("tree", 8196, kMi, "tally")};
   const std::string text = nccl_tuner_csv(rows);
   CHECK(text.find("\nallreduce,4,1024,ring,ll,-1,1,8,-1,-1\n") != std::string::npos);
   CHECK(text.find("\nallreduce,1028,4096,nvls,simple,-1,1,8,-1,-1\n") != std::string::npos);
+  CHECK(text.find("\nallreduce,4100,8192,ring,simple,-1,1,8,-1,-1\n") != std::string::npos);
   CHECK(text.find("tree,") == text.find("tree, process"));  // a two-shot is not NCCL's tree
   CHECK(notes(text).size() == 2);                           // the header, and that
 }
