@@ -14,29 +14,29 @@ std::vector<T> or_default(const std::vector<T>& typed, T value) {
   return typed.empty() ? std::vector<T>{value} : typed;
 }
 
-sim::Question question_about(const sim::Subject& subject, const InferenceOptions& inference) {
+sim::Question question_about(const sim::Scenario& scenario, const InferenceOptions& inference) {
   sim::Question q;
   q.model = inference.model;
-  q.machine = subject.machine;
-  q.nodes = subject.nodes;
+  q.machine = scenario.machine;
+  q.nodes = scenario.nodes;
   q.phase =
       inference.phase == "prefill" ? sim::InferencePhase::prefill : sim::InferencePhase::decode;
-  q.dtype = subject.dtype;
-  q.library = subject.library;
-  q.version = subject.version;
-  q.algorithm = subject.algorithm;
-  q.wire = subject.wire;
-  q.launch = subject.launch;
+  q.dtype = scenario.dtype;
+  q.library = scenario.library;
+  q.version = scenario.version;
+  q.algorithm = scenario.algorithm;
+  q.wire = scenario.wire;
+  q.launch = scenario.launch;
   return q;
 }
 
 std::vector<sim::Question> questions(const SimOptions& options) {
   std::vector<sim::Question> all;
-  for (const sim::Subject& subject : options.subjects) {
+  for (const sim::Scenario& scenario : options.scenarios) {
     for (const int tp : or_default(options.inference.tensor_parallel, 8)) {
       for (const int batch : or_default(options.inference.batch, 1)) {
         for (const int context : or_default(options.inference.context, 2048)) {
-          sim::Question q = question_about(subject, options.inference);
+          sim::Question q = question_about(scenario, options.inference);
           q.tp = tp, q.batch = batch, q.context = context;
           all.push_back(q);
         }

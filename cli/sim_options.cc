@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cli/option_values.h"
-#include "cli/sim_subjects.h"
+#include "cli/sim_scenarios.h"
 #include "model/suggestion.h"
 
 namespace tally::cli {
@@ -34,14 +34,14 @@ bandwidths in 1e9 bytes/s. docs/sim.md says what is predicted how, and what each
 
 /// What was typed, before it is understood.
 struct Typed {
-  TypedSubjects subjects;
+  TypedScenarios scenarios;
   std::string smallest, largest, factor, bytes, max_error, max_memory, format, phase;
   std::string tensor_parallel, batch, context;
   bool sweep = false, tune = false, claims = false;
 };
 
 void declare(CLI::App& app, Typed& typed, SimOptions& options) {
-  declare_subjects(app, typed.subjects);
+  declare_scenarios(app, typed.scenarios);
   app.add_option("-b", typed.smallest, "smallest size in bytes (1K)");
   app.add_option("-e", typed.largest, "largest size in bytes (1G)");
   app.add_option("-f", typed.factor, "factor between sizes (2)");
@@ -216,7 +216,7 @@ std::optional<Error> read_inference(const Typed& typed, InferenceOptions& infere
 }
 
 /// Whether the mode is about the collectives and sizes that were typed.
-bool has_subjects(SimMode mode) {
+bool has_scenarios(SimMode mode) {
   return mode == SimMode::predict || mode == SimMode::sweep || mode == SimMode::tune ||
          mode == SimMode::inference;
 }
@@ -259,22 +259,22 @@ Result<SimOptions> parse_sim(const Arguments& arguments) {
   std::erase_if(options.folders, [](const std::string& folder) { return folder.empty(); });
   if (auto error = read_tuning(typed, options)) return *error;
   if (auto error = read_inference(typed, options.inference)) return *error;
-  if (!has_subjects(options.mode)) return options;
+  if (!has_scenarios(options.mode)) return options;
   if (options.mode != SimMode::inference) {
     if (auto error = read_sizes(typed, options.mode, options.sizes)) return *error;
   }
   const bool is_single = options.mode == SimMode::predict || options.mode == SimMode::inference;
-  if (typed.subjects.algorithm.empty() && is_single) typed.subjects.algorithm = "auto";
+  if (typed.scenarios.algorithm.empty() && is_single) typed.scenarios.algorithm = "auto";
   if (options.mode == SimMode::inference && app.count("--dtype") == 0) {
-    typed.subjects.dtype = "bf16";
+    typed.scenarios.dtype = "bf16";
   }
-  if (options.mode == SimMode::tune && app.count("--wire") == 0) typed.subjects.wire = "all";
-  const auto subjects = read_subjects(typed.subjects);
-  if (!subjects) return subjects.error();
-  options.subjects = *subjects;
-  if (options.mode == SimMode::tune && typed.subjects.algorithm.empty()) {
+  if (options.mode == SimMode::tune && app.count("--wire") == 0) typed.scenarios.wire = "all";
+  const auto scenarios = read_scenarios(typed.scenarios);
+  if (!scenarios) return scenarios.error();
+  options.scenarios = *scenarios;
+  if (options.mode == SimMode::tune && typed.scenarios.algorithm.empty()) {
     // A table says what to choose, and auto is no choice.
-    std::erase_if(options.subjects, [](const auto& s) { return s.algorithm == "auto"; });
+    std::erase_if(options.scenarios, [](const auto& s) { return s.algorithm == "auto"; });
   }
   return options;
 }

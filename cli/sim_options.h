@@ -28,7 +28,7 @@ struct SimOptions {
   /// The lists multiplied out, the later flags of --collective, --machine, --nodes, --ranks,
   /// --dtype, --library, --version, --algorithm, --wire, --launch varying faster. Not of
   /// --validate, --calibrate and --claims.
-  std::vector<sim::Subject> subjects;
+  std::vector<sim::Scenario> scenarios;
   std::vector<std::int64_t> sizes;         // bytes, ascending as typed
   std::vector<std::string> folders;        // of --validate and --calibrate; may be empty
   std::optional<double> max_error;         // of --tune: relative, of the sum of magnitudes

@@ -50,24 +50,24 @@ std::string_view closed_form(model::Collective collective, std::string_view path
   return "";
 }
 
-void explain(const sim::Subject& subject, std::int64_t bytes, const sim::Prediction& prediction) {
-  fmt::print("{}, {} bytes: {}\n", task_text(subject), bytes, choice_text(subject));
+void explain(const sim::Scenario& scenario, std::int64_t bytes, const sim::Prediction& prediction) {
+  fmt::print("{}, {} bytes: {}\n", task_text(scenario), bytes, choice_text(scenario));
   fmt::print("  time         {:.2f} us\n", prediction.time.micros());
   fmt::print("  bandwidth    algbw {:.2f}, busbw {:.2f} (1e9 bytes/s)\n",
-             algorithm_bandwidth(prediction, bytes), bus_bandwidth(subject, prediction, bytes));
+             algorithm_bandwidth(prediction, bytes), bus_bandwidth(scenario, prediction, bytes));
   fmt::print("  path         {}\n", prediction.path);
   fmt::print("  bound by     {}\n", prediction.bound_by);
-  const std::string_view form = closed_form(subject.collective, prediction.path);
+  const std::string_view form = closed_form(scenario.collective, prediction.path);
   if (!form.empty()) fmt::print("  closed form  {}\n", form);
 }
 
 /// Of our own algorithms: what takes how long, one phase a line. The other time is fitted to
 /// measurements; this one knows the machine's numbers alone.
-std::optional<model::Error> print_phases(const sim::Subject& subject, std::int64_t bytes,
+std::optional<model::Error> print_phases(const sim::Scenario& scenario, std::int64_t bytes,
                                          const std::string& algorithm) {
-  const auto machine = model::find_machine(subject.machine, subject.nodes);
+  const auto machine = model::find_machine(scenario.machine, scenario.nodes);
   if (!machine) return machine.error();
-  const auto timing = sim::simulate(subject, *machine, algorithm, bytes);
+  const auto timing = sim::simulate(scenario, *machine, algorithm, bytes);
   if (!timing) return timing.error();
   fmt::print("  simulated    {:.2f} us from the machine's own numbers:\n", timing->total.micros());
   std::istringstream lines(sim::to_text(*timing));
@@ -83,18 +83,18 @@ int sim_predict(const SimOptions& options) {
   if (!json) return complain(json.error());
   if (!csv) return complain(csv.error());
   bool has_header = false;
-  for (const sim::Subject& subject : options.subjects) {
+  for (const sim::Scenario& scenario : options.scenarios) {
     for (const std::int64_t bytes : options.sizes) {
-      const auto prediction = sim::predict(subject, bytes);
+      const auto prediction = sim::predict(scenario, bytes);
       if (!prediction) return complain(prediction.error());
-      const Json fields = prediction_fields(subject, bytes, *prediction);
+      const Json fields = prediction_fields(scenario, bytes, *prediction);
       if (*json != nullptr) write_json(**json, fields);
       if (*csv != nullptr) **csv << (has_header ? "" : csv_header(fields)) << csv_line(fields);
       has_header = true;
       if (!options.table_on_stdout()) continue;
-      explain(subject, bytes, *prediction);
-      if (subject.library != "tally") continue;
-      const auto error = print_phases(subject, bytes, prediction->path);
+      explain(scenario, bytes, *prediction);
+      if (scenario.library != "tally") continue;
+      const auto error = print_phases(scenario, bytes, prediction->path);
       if (error) return complain(*error);
     }
   }

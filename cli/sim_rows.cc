@@ -12,57 +12,57 @@ double algorithm_bandwidth(const sim::Prediction& prediction, std::int64_t bytes
   return static_cast<double>(bytes) / (prediction.time.micros() * 1e3);
 }
 
-double bus_bandwidth(const sim::Subject& subject, const sim::Prediction& prediction,
+double bus_bandwidth(const sim::Scenario& scenario, const sim::Prediction& prediction,
                      std::int64_t bytes) {
-  const double ranks = subject.ranks;
-  const double crossings = subject.collective == Collective::all_reduce ? 2 : 1;
+  const double ranks = scenario.ranks;
+  const double crossings = scenario.collective == Collective::all_reduce ? 2 : 1;
   return algorithm_bandwidth(prediction, bytes) * crossings * (ranks - 1) / ranks;
 }
 
-std::string task_text(const sim::Subject& subject) {
-  const std::string nodes = subject.nodes == 1 ? "" : fmt::format("{} nodes of ", subject.nodes);
-  return fmt::format("{} {}{}, {} ranks on {}{}", model::name(subject.collective),
-                     subject.dtype.name(), subject.in_place ? " in place" : "", subject.ranks,
-                     nodes, subject.machine);
+std::string task_text(const sim::Scenario& scenario) {
+  const std::string nodes = scenario.nodes == 1 ? "" : fmt::format("{} nodes of ", scenario.nodes);
+  return fmt::format("{} {}{}, {} ranks on {}{}", model::name(scenario.collective),
+                     scenario.dtype.name(), scenario.in_place ? " in place" : "", scenario.ranks,
+                     nodes, scenario.machine);
 }
 
-std::string choice_text(const sim::Subject& subject) {
-  std::string text = subject.library + " " + subject.algorithm;
-  if (!subject.wire.is_none()) text += ", " + subject.wire.name;
-  return text + ", " + std::string(sim::name(subject.launch));
+std::string choice_text(const sim::Scenario& scenario) {
+  std::string text = scenario.library + " " + scenario.algorithm;
+  if (!scenario.wire.is_none()) text += ", " + scenario.wire.name;
+  return text + ", " + std::string(sim::name(scenario.launch));
 }
 
-std::vector<std::span<const sim::Subject>> tasks(std::span<const sim::Subject> subjects) {
-  std::vector<std::span<const sim::Subject>> all;
-  for (std::size_t begin = 0, end = 0; begin < subjects.size(); begin = end) {
-    const std::string task = task_text(subjects[begin]);
-    while (end < subjects.size() && task_text(subjects[end]) == task) ++end;
-    all.push_back(subjects.subspan(begin, end - begin));
+std::vector<std::span<const sim::Scenario>> tasks(std::span<const sim::Scenario> scenarios) {
+  std::vector<std::span<const sim::Scenario>> all;
+  for (std::size_t begin = 0, end = 0; begin < scenarios.size(); begin = end) {
+    const std::string task = task_text(scenarios[begin]);
+    while (end < scenarios.size() && task_text(scenarios[end]) == task) ++end;
+    all.push_back(scenarios.subspan(begin, end - begin));
   }
   return all;
 }
 
-Json subject_fields(const sim::Subject& subject) {
-  return {{"collective", model::name(subject.collective)},
-          {"machine", subject.machine},
-          {"nodes", subject.nodes},
-          {"ranks", subject.ranks},
-          {"dtype", subject.dtype.name()},
-          {"in_place", subject.in_place},
-          {"library", subject.library},
-          {"version", subject.version},
-          {"algorithm", subject.algorithm},
-          {"wire", subject.wire.name},
-          {"launch", sim::name(subject.launch)}};
+Json scenario_fields(const sim::Scenario& scenario) {
+  return {{"collective", model::name(scenario.collective)},
+          {"machine", scenario.machine},
+          {"nodes", scenario.nodes},
+          {"ranks", scenario.ranks},
+          {"dtype", scenario.dtype.name()},
+          {"in_place", scenario.in_place},
+          {"library", scenario.library},
+          {"version", scenario.version},
+          {"algorithm", scenario.algorithm},
+          {"wire", scenario.wire.name},
+          {"launch", sim::name(scenario.launch)}};
 }
 
-Json prediction_fields(const sim::Subject& subject, std::int64_t bytes,
+Json prediction_fields(const sim::Scenario& scenario, std::int64_t bytes,
                        const sim::Prediction& prediction) {
-  Json object = subject_fields(subject);
+  Json object = scenario_fields(scenario);
   object["size_bytes"] = bytes;
   object["time_us"] = prediction.time.micros();
   object["algbw"] = algorithm_bandwidth(prediction, bytes);
-  object["busbw"] = bus_bandwidth(subject, prediction, bytes);
+  object["busbw"] = bus_bandwidth(scenario, prediction, bytes);
   object["path"] = prediction.path;
   object["bound_by"] = prediction.bound_by;
   return object;

@@ -27,7 +27,7 @@ std::size_t best_at(const Sweep& sweep, std::int64_t bytes) {
 void print_points(const Sweep& sweep) {
   const bool has_columns = sweep.curves.size() <= kColumns;
   for (std::size_t c = 0; c < sweep.curves.size(); ++c) {
-    fmt::print("# [{}] {}\n", c + 1, choice_text(sweep.curves[c].subject));
+    fmt::print("# [{}] {}\n", c + 1, choice_text(sweep.curves[c].scenario));
   }
   fmt::print("# {:>12}", "size(B)");
   for (std::size_t c = 0; has_columns && c < sweep.curves.size(); ++c) {
@@ -41,10 +41,10 @@ void print_points(const Sweep& sweep) {
     for (std::size_t c = 0; has_columns && c < sweep.curves.size(); ++c) {
       fmt::print(" {:>11.2f}", sweep.curves[c].points[i].time.micros());
     }
-    const auto& [subject, at, points, steps] = sweep.curves[best];
+    const auto& [scenario, at, points, steps] = sweep.curves[best];
     fmt::print(" {:>5} {:>11.2f} {:>8.2f} {:>8.2f}  {:<20} {}\n", fmt::format("[{}]", best + 1),
                points[i].time.micros(), algorithm_bandwidth(points[i], sweep.sizes[i]),
-               bus_bandwidth(subject, points[i], sweep.sizes[i]), points[i].path,
+               bus_bandwidth(scenario, points[i], sweep.sizes[i]), points[i].path,
                points[i].bound_by);
   }
 }
@@ -53,23 +53,24 @@ void print_findings(const Sweep& sweep) {
   for (const auto& [first, last, curve] : sweep.best) {
     const Step* step = find_crossover(sweep, first);
     if (step != nullptr) fmt::print("# crossover at {}: {}\n", first, step->why());
-    fmt::print("# best from {} to {}: {}\n", first, last, choice_text(sweep.curves[curve].subject));
+    fmt::print("# best from {} to {}: {}\n", first, last,
+               choice_text(sweep.curves[curve].scenario));
   }
   for (const Curve& curve : sweep.curves) {
     for (const Step& step : curve.steps) {
-      fmt::print("# {}: {} at {}: {}\n", choice_text(curve.subject), step.threshold, step.bytes,
+      fmt::print("# {}: {} at {}: {}\n", choice_text(curve.scenario), step.threshold, step.bytes,
                  step.why());
     }
   }
   for (const sim::Refusal& refusal : sweep.refused) {
-    fmt::print("# left out: {}: {}: {}\n", choice_text(refusal.subject), refusal.error.where,
+    fmt::print("# left out: {}: {}: {}\n", choice_text(refusal.scenario), refusal.error.where,
                refusal.error.what);
   }
 }
 
-Json step_fields(const char* kind, const sim::Subject& subject, const Step& step) {
+Json step_fields(const char* kind, const sim::Scenario& scenario, const Step& step) {
   Json object = {{"kind", kind}};
-  object.update(subject_fields(subject));
+  object.update(scenario_fields(scenario));
   object["size_bytes"] = step.bytes;
   object["before_us"] = step.before.time.micros();
   object["after_us"] = step.after.time.micros();
@@ -84,7 +85,7 @@ Json step_fields(const char* kind, const sim::Subject& subject, const Step& step
 
 Json point_fields(const Sweep& sweep, const Curve& curve, std::size_t i) {
   Json object = {{"kind", "point"}};
-  object.update(prediction_fields(curve.subject, sweep.sizes[i], curve.points[i]));
+  object.update(prediction_fields(curve.scenario, sweep.sizes[i], curve.points[i]));
   object["is_best"] = &curve == &sweep.curves[best_at(sweep, sweep.sizes[i])];
   return object;
 }
@@ -94,21 +95,21 @@ void write_objects(std::ostream& out, const Sweep& sweep) {
     for (std::size_t i = 0; i < sweep.sizes.size(); ++i) {
       write_json(out, point_fields(sweep, curve, i));
     }
-    for (const Step& step : curve.steps) write_json(out, step_fields("step", curve.subject, step));
+    for (const Step& step : curve.steps) write_json(out, step_fields("step", curve.scenario, step));
   }
   for (const auto& [first, last, curve] : sweep.best) {
     Json object = {{"kind", "best"}};
-    object.update(subject_fields(sweep.curves[curve].subject));
+    object.update(scenario_fields(sweep.curves[curve].scenario));
     object["first_bytes"] = first;
     object["last_bytes"] = last;
     write_json(out, object);
     if (const Step* step = find_crossover(sweep, first)) {
-      write_json(out, step_fields("crossover", sweep.curves[curve].subject, *step));
+      write_json(out, step_fields("crossover", sweep.curves[curve].scenario, *step));
     }
   }
   for (const sim::Refusal& refusal : sweep.refused) {
     Json object = {{"kind", "left_out"}};
-    object.update(subject_fields(refusal.subject));
+    object.update(scenario_fields(refusal.scenario));
     object["why"] = refusal.error.where + ": " + refusal.error.what;
     write_json(out, object);
   }
@@ -128,7 +129,7 @@ void write_lines(std::ostream& out, const Sweep& sweep, bool has_header) {
 /// A sweep for each task; an error where nothing is predicted of any choice for one.
 model::Result<std::vector<Sweep>> sweep_tasks(const SimOptions& options) {
   std::vector<Sweep> sweeps;
-  for (const auto choices : tasks(options.subjects)) {
+  for (const auto choices : tasks(options.scenarios)) {
     sweeps.push_back(tally::sim::sweep(choices, options.sizes));
     if (sweeps.back().curves.empty()) return sweeps.back().refused.front().error;
   }
@@ -150,7 +151,7 @@ int sim_sweep(const SimOptions& options) {
     if (*json != nullptr) write_objects(**json, sweep);
     if (*csv != nullptr) write_lines(**csv, sweep, &sweep != &sweeps->front());
     if (!options.table_on_stdout()) continue;
-    fmt::print("# {}\n", task_text(sweep.curves[0].subject));
+    fmt::print("# {}\n", task_text(sweep.curves[0].scenario));
     print_points(sweep);
     print_findings(sweep);
   }

@@ -23,19 +23,19 @@ std::string memory_text(const Candidate& c) {
 }
 
 void print(const Tuning& tuning) {
-  fmt::print("# {}: the fastest for each size\n", task_text(tuning.sweep.curves[0].subject));
+  fmt::print("# {}: the fastest for each size\n", task_text(tuning.sweep.curves[0].scenario));
   fmt::print("# {:>12} {:>14} {:<44} {:<16} {:>11} {:>11} {:>14}\n", "from(B)", "to(B)", "choice",
              "path", "time(us)", "error", "memory(B)");
-  for (const auto& [subject, first, last, c] : tuning.table) {
+  for (const auto& [scenario, first, last, c] : tuning.table) {
     fmt::print("{:>14} {:>14} {:<44} {:<16} {:>11.2f} {:>11} {:>14}\n", first, last,
-               choice_text(subject), c.prediction.path, c.prediction.time.micros(), error_text(c),
+               choice_text(scenario), c.prediction.path, c.prediction.time.micros(), error_text(c),
                memory_text(c));
   }
   fmt::print("# not beaten in time, error and memory together\n");
   for (const auto& front : tuning.fronts) {
     for (const Candidate& c : front) {
       fmt::print("{:>14} {:>14} {:<44} {:<16} {:>11.2f} {:>11} {:>14}\n", c.bytes, "",
-                 choice_text(c.subject), c.prediction.path, c.prediction.time.micros(),
+                 choice_text(c.scenario), c.prediction.path, c.prediction.time.micros(),
                  error_text(c), memory_text(c));
     }
   }
@@ -49,7 +49,7 @@ Json or_null(const std::optional<T>& value) {
 /// A launch's geometry is not predicted; a reader of the table takes its own.
 Json row_fields(const TableRow& row) {
   Json object = {{"kind", "row"}};
-  object.update(subject_fields(row.subject));
+  object.update(scenario_fields(row.scenario));
   object["first_bytes"] = row.first_bytes;
   object["most_bytes"] = row.last_bytes;
   object["path"] = row.at_last.prediction.path;
@@ -62,7 +62,7 @@ Json row_fields(const TableRow& row) {
 
 Json front_fields(const Candidate& c) {
   Json object = {{"kind", "front"}};
-  object.update(prediction_fields(c.subject, c.bytes, c.prediction));
+  object.update(prediction_fields(c.scenario, c.bytes, c.prediction));
   object["error"] = or_null(c.error);
   object["memory_bytes"] = or_null(c.memory);
   return object;
@@ -91,8 +91,8 @@ std::optional<model::Error> is_ambiguous(const SimOptions& options) {
     return model::Error{"--format", "goes to standard output, as another output does",
                         "give that one a file"};
   }
-  const auto& first = options.subjects[0];
-  for (const auto& other : options.subjects) {
+  const auto& first = options.scenarios[0];
+  for (const auto& other : options.scenarios) {
     if (first.machine == other.machine && first.ranks == other.ranks &&
         first.nodes == other.nodes && first.dtype == other.dtype) {
       continue;
@@ -106,7 +106,7 @@ std::optional<model::Error> is_ambiguous(const SimOptions& options) {
 /// A tuning for each task; an error where nothing is predicted of any choice for one.
 model::Result<std::vector<Tuning>> tune_tasks(const SimOptions& options) {
   std::vector<Tuning> tunings;
-  for (const auto choices : tasks(options.subjects)) {
+  for (const auto choices : tasks(options.scenarios)) {
     const study::Limits limits{options.max_error, options.max_memory};
     tunings.push_back(tally::study::tune(choices, options.sizes, limits));
     const sim::Sweep& sweep = tunings.back().sweep;

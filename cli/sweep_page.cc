@@ -12,31 +12,31 @@ using sim::Sweep;
 
 /// The words for a choice in a legend: what is alike for all is left out, but for library and
 /// algorithm.
-std::string short_text(const Sweep& sweep, const sim::Subject& subject) {
+std::string short_text(const Sweep& sweep, const sim::Scenario& scenario) {
   bool wires = false, launches = false, libraries = false;
   for (const sim::Curve& curve : sweep.curves) {
-    libraries |= curve.subject.library != subject.library;
-    wires |= curve.subject.wire.name != subject.wire.name;
-    launches |= curve.subject.launch != subject.launch;
+    libraries |= curve.scenario.library != scenario.library;
+    wires |= curve.scenario.wire.name != scenario.wire.name;
+    launches |= curve.scenario.launch != scenario.launch;
   }
-  std::string text = (libraries ? subject.library + " " : "") + subject.algorithm;
-  if (wires) text += ", " + subject.wire.name;
-  if (launches) text += ", " + std::string(sim::name(subject.launch));
+  std::string text = (libraries ? scenario.library + " " : "") + scenario.algorithm;
+  if (wires) text += ", " + scenario.wire.name;
+  if (launches) text += ", " + std::string(sim::name(scenario.launch));
   return text;
 }
 
 Chart chart_of(const Sweep& sweep) {
   Chart chart;
-  chart.title = task_text(sweep.curves[0].subject);
+  chart.title = task_text(sweep.curves[0].scenario);
   chart.x_name = "size";
   chart.views = {"time (µs)", "algbw (1e9 bytes/s)", "busbw (1e9 bytes/s)"};
-  for (const auto& [subject, at, points, steps] : sweep.curves) {
-    ChartSeries series{short_text(sweep, subject), {}};
+  for (const auto& [scenario, at, points, steps] : sweep.curves) {
+    ChartSeries series{short_text(sweep, scenario), {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::int64_t bytes = sweep.sizes[i];
       series.points.push_back({static_cast<double>(bytes),
                                {points[i].time.micros(), algorithm_bandwidth(points[i], bytes),
-                                bus_bandwidth(subject, points[i], bytes)},
+                                bus_bandwidth(scenario, points[i], bytes)},
                                points[i].path + ", " + points[i].bound_by});
     }
     chart.series.push_back(std::move(series));
@@ -54,14 +54,14 @@ std::string micros(const sim::Prediction& prediction) {
 
 PageTable best_table(const Sweep& sweep) {
   PageTable table{
-      "Best: " + task_text(sweep.curves[0].subject),
+      "Best: " + task_text(sweep.curves[0].scenario),
       {"", "from (bytes)", "to (bytes)", "choice", "time there (µs)", "where it takes over"},
       {}};
   int number = 0;  // as the chart's marks have
   for (const auto& [first, last, curve] : sweep.best) {
     const Step* step = sim::find_crossover(sweep, first);
     table.rows.push_back({step ? std::to_string(++number) : "", std::to_string(first),
-                          std::to_string(last), short_text(sweep, sweep.curves[curve].subject),
+                          std::to_string(last), short_text(sweep, sweep.curves[curve].scenario),
                           step ? micros(step->after) : "", step ? step->why() : ""});
   }
   return table;
@@ -69,12 +69,12 @@ PageTable best_table(const Sweep& sweep) {
 
 PageTable steps_table(const Sweep& sweep) {
   PageTable table{
-      "Thresholds: " + task_text(sweep.curves[0].subject),
+      "Thresholds: " + task_text(sweep.curves[0].scenario),
       {"choice", "threshold", "at (bytes)", "before (µs)", "after (µs)", "ratio", "verdict", "why"},
       {}};
   for (const sim::Curve& curve : sweep.curves) {
     for (const Step& step : curve.steps) {
-      table.rows.push_back({short_text(sweep, curve.subject), step.threshold,
+      table.rows.push_back({short_text(sweep, curve.scenario), step.threshold,
                             std::to_string(step.bytes), micros(step.before), micros(step.after),
                             fmt::format("{:.3f}", step.ratio()), std::string(name(step.verdict())),
                             step.why()});

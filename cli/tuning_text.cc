@@ -60,7 +60,7 @@ void set_thresholds(std::span<const TableRow> rows, const Variables& names, Sett
   std::int64_t flat = 0, dda = 0;
   bool is_here = false, is_low = false;
   for (const TableRow& row : rows) {
-    if (row.subject.collective != names.collective) continue;
+    if (row.scenario.collective != names.collective) continue;
     is_here = true;
     const Path path = path_of(row);
     is_low |= path == Path::low_precision;
@@ -82,7 +82,7 @@ void set_thresholds(std::span<const TableRow> rows, const Variables& names, Sett
 /// Whether RCCLX then runs a row's path for its smallest and largest message that DDA can take: of
 /// whole words for every rank.
 bool is_chosen(const TableRow& row, const rcclx::Switches& switches) {
-  const sim::Subject& s = row.subject;
+  const sim::Scenario& s = row.scenario;
   const std::int64_t grain = model::kWordBytes * s.ranks;
   const std::int64_t first = model::ceil_divide(row.first_bytes, grain) * grain;
   const std::int64_t last = row.last_bytes / grain * grain;
@@ -100,8 +100,8 @@ bool is_chosen(const TableRow& row, const rcclx::Switches& switches) {
 
 std::string said(const TableRow& row, const char* why) {
   return fmt::format("# {}: {} from {} to {} bytes: {} ({})\n", why,
-                     model::name(row.subject.collective), row.first_bytes, row.last_bytes,
-                     choice_text(row.subject), row.at_last.prediction.path);
+                     model::name(row.scenario.collective), row.first_bytes, row.last_bytes,
+                     choice_text(row.scenario), row.at_last.prediction.path);
 }
 
 /// NCCL's words for a path such as "ring/ll"; nothing where it has none.
@@ -109,7 +109,7 @@ struct NcclPath {
   std::string algorithm, protocol;
 };
 std::optional<NcclPath> nccl_path(const TableRow& row) {
-  if (row.subject.library != "nccl" && row.subject.library != "rccl") return std::nullopt;
+  if (row.scenario.library != "nccl" && row.scenario.library != "rccl") return std::nullopt;
   const std::string& path = row.at_last.prediction.path;
   const std::size_t slash = path.find('/');
   NcclPath found{path.substr(0, slash), slash == std::string::npos ? "" : path.substr(slash + 1)};
@@ -146,7 +146,7 @@ std::string rcclx_environment(std::span<const TableRow> rows) {
   if (rows.empty()) return "";
   Settings settings;
   settings.switches.flavour = rcclx::Flavour::meta_internal;  // DDA of every collective
-  settings.put(Switch::dda_ranks, rows[0].subject.ranks);
+  settings.put(Switch::dda_ranks, rows[0].scenario.ranks);
   for (const Variables& names : kVariables) set_thresholds(rows, names, settings);
   std::string text;
   for (const auto& [which, value] : settings.set) {
@@ -164,14 +164,14 @@ std::string nccl_tuner_csv(std::span<const TableRow> rows) {
       "regBuff\n";
   for (const TableRow& row : rows) {
     const auto path = nccl_path(row);
-    const std::string_view collective = nccl_name(row.subject.collective);
+    const std::string_view collective = nccl_name(row.scenario.collective);
     if (!path || collective.empty()) {
       text += said(row, "not an algorithm of NCCL's");
       continue;
     }
     text +=
         fmt::format("{},{},{},{},{},-1,{},{},-1,-1\n", collective, row.first_bytes, row.last_bytes,
-                    path->algorithm, path->protocol, row.subject.nodes, row.subject.ranks);
+                    path->algorithm, path->protocol, row.scenario.nodes, row.scenario.ranks);
   }
   return text;
 }

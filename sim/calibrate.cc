@@ -99,7 +99,7 @@ class Problem {
     other.set(row, {value, value, value});
     std::vector<std::size_t> touched;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (!is_path_touched(tables_[t].subject, other)) continue;
+      if (!is_path_touched(tables_[t].scenario, other)) continue;
       touched.push_back(t);
     }
     if (touched.empty()) return;
@@ -107,13 +107,13 @@ class Problem {
     touched_.push_back(touched);
   }
 
-  bool is_path_touched(const Subject& subject, const Parameters& other) const {
-    const auto a = Predictor::of(subject, at_), b = Predictor::of(subject, other);
+  bool is_path_touched(const Scenario& scenario, const Parameters& other) const {
+    const auto a = Predictor::of(scenario, at_), b = Predictor::of(scenario, other);
     return a->paths() != b->paths();
   }
 
   void fill(std::size_t t, const Parameters& parameters, Eigen::VectorXd& r) const {
-    const auto predictor = Predictor::of(tables_[t].subject, parameters);
+    const auto predictor = Predictor::of(tables_[t].scenario, parameters);
     auto at = static_cast<Eigen::Index>(begins_[t]);
     for (const auto& row : tables_[t].rows) {
       r[at++] = std::log(predictor->micros(row.bytes) / row.time_us);
@@ -185,7 +185,7 @@ void add_intervals(Problem& problem, const Eigen::VectorXd& z, const Parameters&
 
 std::optional<Error> first_error(std::span<const MeasuredTable> tables) {
   for (const MeasuredTable& table : tables) {
-    const auto predictor = Predictor::of(table.subject);
+    const auto predictor = Predictor::of(table.scenario);
     if (predictor) continue;
     Error error = predictor.error();
     error.where = table.file + ": " + error.where;

@@ -32,19 +32,19 @@ int library_version(std::string_view text) {
 
 // RCCL loads MSCCL's files up to 2.27, in single-process runs only where it is told to.
 // Source: ROCm/rccl, CHANGELOG.md (2.28), and RCCL_MSCCL_ENABLE_SINGLE_PROCESS.
-bool has_msccl(const Subject& subject) {
-  if (subject.launch == Launch::single_process) return false;
-  if (subject.version.find("no MSCCL") != std::string::npos) return false;
-  if (subject.version.find("with MSCCL") != std::string::npos) return true;
-  const int version = library_version(subject.version);
+bool has_msccl(const Scenario& scenario) {
+  if (scenario.launch == Launch::single_process) return false;
+  if (scenario.version.find("no MSCCL") != std::string::npos) return false;
+  if (scenario.version.find("with MSCCL") != std::string::npos) return true;
+  const int version = library_version(scenario.version);
   return version != 0 && version < 228;
 }
 
 // In one node RCCL compares LL with Simple by its own cost model; gfx942 and gfx950 have the same
 // constants. Source: ROCm/rccl, src/graph/tuning.cc, models 5 and 6, and topo.h (48 GB/s a link).
-std::string_view rccl_protocol(const Subject& subject, std::int64_t bytes) {
-  const double ranks = subject.ranks;
-  const double steps = (subject.collective == Collective::all_reduce ? 2 : 1) * (ranks - 1);
+std::string_view rccl_protocol(const Scenario& scenario, std::int64_t bytes) {
+  const double ranks = scenario.ranks;
+  const double steps = (scenario.collective == Collective::all_reduce ? 2 : 1) * (ranks - 1);
   const double ring_bytes_per_us = std::max(ranks - 1, 1.0) * 48e3 * ranks / std::max(steps, 1.0);
   const double n = static_cast<double>(bytes);
   const double ll = 12 + steps * 0.8 + n / (0.08 * ring_bytes_per_us);
@@ -54,19 +54,19 @@ std::string_view rccl_protocol(const Subject& subject, std::int64_t bytes) {
 
 // Later builds take LL128 between the two, by bytes of a rank; the limits are where the published
 // tables change (ROCm/rocm-systems#10072).
-std::string_view rccl_protocol_with_ll128(const Subject& subject, std::int64_t bytes) {
-  const std::int64_t of_a_rank = bytes / subject.ranks;
+std::string_view rccl_protocol_with_ll128(const Scenario& scenario, std::int64_t bytes) {
+  const std::int64_t of_a_rank = bytes / scenario.ranks;
   if (of_a_rank <= 64 * kKiB) return "ring/ll";
   if (of_a_rank <= 256 * kKiB) return "ring/ll128";
   return of_a_rank < 8 * kMiB ? "ring/simple" : "ring/simple_large";
 }
 
 // Over nodes: where the published tables of two nodes change. gfx950 has LL128 there.
-std::string_view rccl_over_nodes(const Subject& subject, std::string_view arch,
+std::string_view rccl_over_nodes(const Scenario& scenario, std::string_view arch,
                                  std::int64_t bytes) {
-  if (exchanges(subject.collective)) return "p2p";
-  const std::int64_t of_a_rank = bytes / subject.ranks;
-  if (subject.collective != Collective::all_reduce) {
+  if (exchanges(scenario.collective)) return "p2p";
+  const std::int64_t of_a_rank = bytes / scenario.ranks;
+  if (scenario.collective != Collective::all_reduce) {
     return of_a_rank <= 64 * kKiB ? "ring/ll" : "ring/simple";
   }
   if (of_a_rank <= (arch == "gfx950" ? 4 : 64) * kKiB) return "tree/ll";
@@ -77,81 +77,82 @@ std::string_view rccl_over_nodes(const Subject& subject, std::string_view arch,
 // The algorithm files are for 8 ranks and cut a message into as many chunks as they say; what does
 // not divide is the ring's. MSCCL++ is taken in graphs. Sizes: minBytes and maxBytes of
 // ROCm/rccl, tools/msccl-algorithms.
-std::string_view rccl_msccl(const Subject& subject, std::int64_t bytes) {
-  const std::int64_t count = bytes / subject.dtype.bytes();
-  if (subject.ranks != 8 || subject.collective != Collective::all_reduce) return "";
-  if (subject.launch == Launch::graph && count % 8 == 0 && bytes <= kMiB) {
+std::string_view rccl_msccl(const Scenario& scenario, std::int64_t bytes) {
+  const std::int64_t count = bytes / scenario.dtype.bytes();
+  if (scenario.ranks != 8 || scenario.collective != Collective::all_reduce) return "";
+  if (scenario.launch == Launch::graph && count % 8 == 0 && bytes <= kMiB) {
     if (bytes > 256 * kKiB) return "mscclpp/simple";
     return bytes < 512 ? "mscclpp/one_shot" : "mscclpp/two_shot";
   }
   if (count % 256 != 0) return "";
   if (bytes < 512 * kKiB) return "msccl/allpairs_ll";
-  const std::int64_t most = subject.in_place ? 11534336 : 16 * kMiB;
+  const std::int64_t most = scenario.in_place ? 11534336 : 16 * kMiB;
   return bytes <= most ? "msccl/allpairs_simple" : "";
 }
 
-Names rccl(const Subject& subject, std::string_view arch, std::int64_t bytes) {
-  if (subject.nodes > 1) return {rccl_over_nodes(subject, arch, bytes)};
-  if (exchanges(subject.collective)) return {"p2p"};
-  if (has_msccl(subject)) {
-    const std::string_view path = rccl_msccl(subject, bytes);
-    return {path.empty() ? rccl_protocol(subject, bytes) : path};
+Names rccl(const Scenario& scenario, std::string_view arch, std::int64_t bytes) {
+  if (scenario.nodes > 1) return {rccl_over_nodes(scenario, arch, bytes)};
+  if (exchanges(scenario.collective)) return {"p2p"};
+  if (has_msccl(scenario)) {
+    const std::string_view path = rccl_msccl(scenario, bytes);
+    return {path.empty() ? rccl_protocol(scenario, bytes) : path};
   }
-  const int version = library_version(subject.version);
-  if (version != 0 && version < 228) return {rccl_protocol(subject, bytes)};
-  return {rccl_protocol_with_ll128(subject, bytes)};
+  const int version = library_version(scenario.version);
+  if (version != 0 && version < 228) return {rccl_protocol(scenario, bytes)};
+  return {rccl_protocol_with_ll128(scenario, bytes)};
 }
 
 // What Direct Data Access takes, of the messages it is allowed: in RCCLX up to its own limits, in
 // ROCm's derivative up to others (ROCm/rocm-systems#10072, #9790).
-Names dda(const Subject& subject, std::string_view arch, std::int64_t bytes) {
-  const bool is_rcclx = subject.library == "rcclx";
+Names dda(const Scenario& scenario, std::string_view arch, std::int64_t bytes) {
+  const bool is_rcclx = scenario.library == "rcclx";
   const std::int64_t flat = is_rcclx ? 200 * kKiB : 256 * kKiB;
   const std::int64_t tree = is_rcclx ? 29 * kMiB : (arch == "gfx942" ? 8 : 128) * kMiB;
   const std::int64_t moved = is_rcclx ? 16 * kMiB : tree;
-  if (subject.nodes > 1) return {};
-  if (subject.collective != Collective::all_reduce) {
+  if (scenario.nodes > 1) return {};
+  if (scenario.collective != Collective::all_reduce) {
     return bytes <= moved ? Names{"dda/flat"} : Names{};
   }
   if (bytes <= flat) return {"dda/flat"};
   return bytes <= tree ? Names{"dda/tree"} : Names{};
 }
 
-Names rcclx(const Subject& subject, std::string_view arch, std::int64_t bytes) {
-  if (!subject.wire.is_none()) {
+Names rcclx(const Scenario& scenario, std::string_view arch, std::int64_t bytes) {
+  if (!scenario.wire.is_none()) {
     if (bytes >= 16 * kMiB) return {"low_precision"};
   }
-  const Names direct = subject.ranks == 8 ? dda(subject, arch, bytes) : Names{};
-  return direct.empty() ? rccl(subject, arch, bytes) : direct;
+  const Names direct = scenario.ranks == 8 ? dda(scenario, arch, bytes) : Names{};
+  return direct.empty() ? rccl(scenario, arch, bytes) : direct;
 }
 
 // NVLink: the fastest, since the library's own model is a fit of the same times. PCIe: by that
 // model, whose Simple costs 5.7 us a hop there (NVIDIA/nccl, src/graph/tuning.cc).
-Names nccl(const Subject& subject, std::string_view arch, const Ports& ports, std::int64_t bytes) {
-  const bool is_forced_ring = subject.algorithm == "ring";
-  if (subject.algorithm == "nvls") return {"nvls"};
-  const bool is_symmetric = subject.version.find("symmetric") != std::string::npos;
-  if (exchanges(subject.collective)) return {is_symmetric ? "symmetric/p2p" : "p2p"};
+Names nccl(const Scenario& scenario, std::string_view arch, const Ports& ports,
+           std::int64_t bytes) {
+  const bool is_forced_ring = scenario.algorithm == "ring";
+  if (scenario.algorithm == "nvls") return {"nvls"};
+  const bool is_symmetric = scenario.version.find("symmetric") != std::string::npos;
+  if (exchanges(scenario.collective)) return {is_symmetric ? "symmetric/p2p" : "p2p"};
   if (is_symmetric && !is_forced_ring) return {"symmetric/ll", "symmetric/simple"};
-  if (subject.nodes > 1) {
-    if (is_forced_ring || subject.collective != Collective::all_reduce) {
+  if (scenario.nodes > 1) {
+    if (is_forced_ring || scenario.collective != Collective::all_reduce) {
       return {"ring/ll", "ring/ll128", "ring/simple"};
     }
     return {"ring/ll", "ring/ll128", "ring/simple", "tree/ll", "tree/simple"};
   }
   if (ports.kind == Ports::Kind::pcie) {
     const double steps =
-        (subject.collective == Collective::all_reduce ? 2 : 1) * (subject.ranks - 1.0);
-    const double volume = steps / subject.ranks, ring_bytes_per_us = 24e3;
+        (scenario.collective == Collective::all_reduce ? 2 : 1) * (scenario.ranks - 1.0);
+    const double volume = steps / scenario.ranks, ring_bytes_per_us = 24e3;
     const double n = static_cast<double>(bytes) * volume;
     const double ll = 6.6 + steps * 1.0 + n / (0.5 * ring_bytes_per_us);
     const double simple = 8.4 + steps * 5.7 + n / ring_bytes_per_us;
     return {ll <= simple ? "ring/ll" : "ring/simple"};
   }
-  if (bytes / subject.ranks <= 16 * kKiB) return {"ring/ll"};
+  if (bytes / scenario.ranks <= 16 * kKiB) return {"ring/ll"};
   Names names{"ring/ll128", "ring/simple"};
-  const bool has_nvls = arch == "sm_90" && subject.ranks > 2;
-  if (has_nvls && !is_forced_ring && reduces(subject.collective)) names.push_back("nvls");
+  const bool has_nvls = arch == "sm_90" && scenario.ranks > 2;
+  if (has_nvls && !is_forced_ring && reduces(scenario.collective)) names.push_back("nvls");
   return names;
 }
 
@@ -162,61 +163,61 @@ Names mscclpp(std::int64_t bytes) {
   return {bytes <= kMiB ? "two_shot" : "simple"};
 }
 
-Names quickreduce(const Subject& subject) {
-  if (subject.wire.is_none()) return {"none"};
-  if (subject.wire.name.starts_with("int")) {
-    if (subject.wire.element_bits == 8) return {"int8"};
-    return {subject.wire.element_bits == 6 ? "int6" : "int4"};
+Names quickreduce(const Scenario& scenario) {
+  if (scenario.wire.is_none()) return {"none"};
+  if (scenario.wire.name.starts_with("int")) {
+    if (scenario.wire.element_bits == 8) return {"int8"};
+    return {scenario.wire.element_bits == 6 ? "int6" : "int4"};
   }
-  return {subject.wire.element_bits == 8 ? "fp8" : "int4"};
+  return {scenario.wire.element_bits == 8 ? "fp8" : "int4"};
 }
 
 // Source: vllm-project/vllm, csrc/custom_all_reduce.cuh. (Above 8 MiB vLLM hands on to NCCL or
 // RCCL; ask for those.)
-Names vllm(const Subject& subject, std::int64_t bytes) {
-  const std::int64_t one_shot = (subject.ranks <= 4 ? 512 : 256) * kKiB;
-  return {subject.ranks == 2 || bytes < one_shot ? "one_shot" : "two_shot"};
+Names vllm(const Scenario& scenario, std::int64_t bytes) {
+  const std::int64_t one_shot = (scenario.ranks <= 4 ? 512 : 256) * kKiB;
+  return {scenario.ranks == 2 || bytes < one_shot ? "one_shot" : "two_shot"};
 }
 
-Names tally(const Subject& subject) {
-  const bool is_reduced = subject.collective == Collective::all_reduce;
-  if (subject.algorithm == "auto") {
+Names tally(const Scenario& scenario) {
+  const bool is_reduced = scenario.collective == Collective::all_reduce;
+  if (scenario.algorithm == "auto") {
     return is_reduced ? Names{"flat_ll", "flat", "tree", "ring"} : Names{"flat"};
   }
-  if (subject.algorithm != "flat" && !is_reduced) return {};
+  if (scenario.algorithm != "flat" && !is_reduced) return {};
   for (const std::string_view name : {"flat", "flat_ll", "tree", "ring"}) {
-    if (subject.algorithm == name) return {name};
+    if (scenario.algorithm == name) return {name};
   }
   return {};
 }
 
 // Where the algorithm is forced in a library that chooses among protocols by itself.
-Names forced_ring(const Subject& subject, std::int64_t bytes) {
-  if (exchanges(subject.collective)) return {};
-  if (subject.nodes > 1) return {bytes / subject.ranks <= 64 * kKiB ? "ring/ll" : "ring/simple"};
-  return {rccl_protocol(subject, bytes)};
+Names forced_ring(const Scenario& scenario, std::int64_t bytes) {
+  if (exchanges(scenario.collective)) return {};
+  if (scenario.nodes > 1) return {bytes / scenario.ranks <= 64 * kKiB ? "ring/ll" : "ring/simple"};
+  return {rccl_protocol(scenario, bytes)};
 }
 
 }  // namespace
 
-Names choices(const Subject& subject, std::string_view arch, const Ports& ports,
+Names choices(const Scenario& scenario, std::string_view arch, const Ports& ports,
               std::int64_t bytes) {
-  const std::string_view library = subject.library, algorithm = subject.algorithm;
-  if (library == "tally") return tally(subject);
+  const std::string_view library = scenario.library, algorithm = scenario.algorithm;
+  if (library == "tally") return tally(scenario);
   if (library == "rccl" || library == "rcclx") {
-    if (algorithm == "ring") return forced_ring(subject, bytes);
-    if (algorithm == "tree") return {subject.nodes > 1 ? "tree/simple" : "dda/tree"};
+    if (algorithm == "ring") return forced_ring(scenario, bytes);
+    if (algorithm == "tree") return {scenario.nodes > 1 ? "tree/simple" : "dda/tree"};
     if (algorithm == "flat") return {"dda/flat"};
     if (algorithm == "dda") {
-      const Names direct = dda(subject, arch, bytes);
-      return direct.empty() ? rccl(subject, arch, bytes) : direct;
+      const Names direct = dda(scenario, arch, bytes);
+      return direct.empty() ? rccl(scenario, arch, bytes) : direct;
     }
-    return library == "rcclx" ? rcclx(subject, arch, bytes) : rccl(subject, arch, bytes);
+    return library == "rcclx" ? rcclx(scenario, arch, bytes) : rccl(scenario, arch, bytes);
   }
-  if (library == "nccl") return nccl(subject, arch, ports, bytes);
+  if (library == "nccl") return nccl(scenario, arch, ports, bytes);
   if (library == "mscclpp") return mscclpp(bytes);
-  if (library == "quickreduce") return quickreduce(subject);
-  if (library == "vllm") return vllm(subject, bytes);
+  if (library == "quickreduce") return quickreduce(scenario);
+  if (library == "vllm") return vllm(scenario, bytes);
   if (library == "p2p_oneshot") return {"one_shot"};
   return {};
 }

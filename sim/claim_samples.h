@@ -25,8 +25,8 @@ class Asker {
     if (known != machines_.end()) return known->second;
     return machines_[name] = value_of(world_.machine(name), model::Machine{});
   }
-  Prediction predict(const Subject& subject, std::int64_t bytes) {
-    return value_of(world_.predict(subject, bytes), {});
+  Prediction predict(const Scenario& scenario, std::int64_t bytes) {
+    return value_of(world_.predict(scenario, bytes), {});
   }
   Answer infer(const Question& question, const Price& price) {
     return value_of(sim::infer(question, machine(question.machine).gpu, price), {});

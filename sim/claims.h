@@ -45,7 +45,7 @@ struct Claim {
 /// Where the answers come from.
 struct World {
   std::function<model::Result<model::Machine>(const std::string& machine)> machine;
-  std::function<model::Result<Prediction>(const Subject&, std::int64_t bytes)> predict;
+  std::function<model::Result<Prediction>(const Scenario&, std::int64_t bytes)> predict;
 };
 
 /// The claims in the order of docs/inference.md. An error is one of the world's.

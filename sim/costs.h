@@ -7,7 +7,7 @@
 
 #include "model/collective.h"
 #include "model/machine.h"
-#include "sim/launch.h"
+#include "sim/launch_mode.h"
 #include "sim/units.h"
 
 namespace tally::sim {

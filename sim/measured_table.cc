@@ -137,7 +137,7 @@ ManifestEntry read_entry(Cells& cells) {
   entry.table.file = cells.name("file");
   entry.table.version = cells.text("version");
   entry.table.note = cells.text("note");
-  Subject& s = entry.table.subject;
+  Scenario& s = entry.table.scenario;
   s.machine = cells.parsed<std::string>("machine", parse_machine, "");
   s.nodes = static_cast<int>(cells.integer("nodes", 1, kMostNodes, 0));
   s.ranks = static_cast<int>(cells.integer("ranks", 1, kMostRanks, 0));

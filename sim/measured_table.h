@@ -19,8 +19,8 @@ struct MeasuredRow {
 
 struct MeasuredTable {
   using Row = MeasuredRow;
-  std::string file, version, note;  // the version is the subject's too
-  Subject subject;
+  std::string file, version, note;  // the version is the scenario's too
+  Scenario scenario;
   std::vector<Row> rows;
 };
 

@@ -74,10 +74,10 @@ std::string_view parameters_for(const PathRow& row, std::string_view arch) {
 }
 
 // The share of a message that travels.
-double wire_ratio(const Subject& subject) {
+double wire_ratio(const Scenario& scenario) {
   constexpr std::int64_t kElements = 1 << 20;  // a multiple of every block
-  return static_cast<double>(subject.wire.bytes(kElements, subject.dtype)) /
-         static_cast<double>(kElements * subject.dtype.bytes());
+  return static_cast<double>(scenario.wire.bytes(kElements, scenario.dtype)) /
+         static_cast<double>(kElements * scenario.dtype.bytes());
 }
 
 }  // namespace
@@ -102,13 +102,14 @@ std::string_view Path::bound_by(double bytes) const {
   return std::max_element(std::begin(terms), std::end(terms))->second;
 }
 
-std::vector<Path> paths_of(const Subject& subject, const model::Machine& machine,
+std::vector<Path> paths_of(const Scenario& scenario, const model::Machine& machine,
                            const Parameters& parameters) {
   const double bytes_per_us =
-      port_bandwidth(ports_of(machine.topology), subject.ranks, subject.nodes) / 1e6;
+      port_bandwidth(ports_of(machine.topology), scenario.ranks, scenario.nodes) / 1e6;
   std::vector<Path> paths;
   for (const PathRow& row : kRows) {
-    if (row.library != subject.library && !(subject.library == "rcclx" && row.library == "rccl")) {
+    if (row.library != scenario.library &&
+        !(scenario.library == "rcclx" && row.library == "rccl")) {
       continue;
     }
     const std::string_view prefix = parameters_for(row, machine.gpu.arch);
@@ -116,21 +117,21 @@ std::vector<Path> paths_of(const Subject& subject, const model::Machine& machine
       const auto found = parameters.find(prefix, name, machine.name, machine.gpu.arch);
       return found.value_or(otherwise);
     };
-    const Traffic t = traffic(row.movement, subject.collective, subject.ranks, subject.nodes);
-    const double falling = std::pow(2.0 / subject.ranks, term("falling_exponent", 0));
+    const Traffic t = traffic(row.movement, scenario.collective, scenario.ranks, scenario.nodes);
+    const double falling = std::pow(2.0 / scenario.ranks, term("falling_exponent", 0));
     // Microseconds on the links for a byte of the message, if they carried nothing else.
-    const double per_byte = t.port_bytes * row.link_bytes * wire_ratio(subject) / bytes_per_us;
+    const double per_byte = t.port_bytes * row.link_bytes * wire_ratio(scenario) / bytes_per_us;
     Path path{row.name};
     path.base_us = term("base_us", 0) + t.node_hops * term("node_us", 0);
-    if (subject.launch != Launch::graph) path.base_us += term("stream_us", 0);
+    if (scenario.launch != Launch::graph) path.base_us += term("stream_us", 0);
     path.hops_us = t.hops * term("hop_us", 0);
     path.us_per_byte = per_byte / (term("efficiency", 1) * falling) +
                        term("memory_passes", 0) * 1e6 / machine.gpu.memory_bytes_per_s.value;
     path.ramp_us = term("ramp", 0) * std::sqrt(per_byte);
-    path.full_bytes = 16.0 * subject.ranks;
-    path.small_exponent = subject.nodes == 1 ? term("small_exponent", 0) : 0;
-    if (subject.launch == Launch::single_process) {
-      path.floor_us = subject.ranks * term("host_us", 0);
+    path.full_bytes = 16.0 * scenario.ranks;
+    path.small_exponent = scenario.nodes == 1 ? term("small_exponent", 0) : 0;
+    if (scenario.launch == Launch::single_process) {
+      path.floor_us = scenario.ranks * term("host_us", 0);
     }
     paths.push_back(path);
   }

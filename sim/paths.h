@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/parameters.h"
-#include "sim/subject.h"
+#include "sim/scenario.h"
 #include "sim/traffic.h"
 
 namespace tally::sim {
@@ -23,7 +23,7 @@ struct PathRow {
 };
 std::span<const PathRow> path_rows();
 
-/// A path for one subject: time_us(n) = base + hops * s(n) + n * per_byte + ramp * sqrt(n),
+/// A path for one scenario: time_us(n) = base + hops * s(n) + n * per_byte + ramp * sqrt(n),
 /// where s(n) rises from 0 to 1 until every rank has 16 bytes, and not below `floor`.
 struct Path {
   std::string_view name;
@@ -36,9 +36,9 @@ struct Path {
   std::string_view bound_by(double bytes) const;
 };
 
-/// What each path of the subject's library costs there; nothing of those that cannot be had.
-/// `machine` is the subject's.
-std::vector<Path> paths_of(const Subject& subject, const model::Machine& machine,
+/// What each path of the scenario's library costs there; nothing of those that cannot be had.
+/// `machine` is the scenario's.
+std::vector<Path> paths_of(const Scenario& scenario, const model::Machine& machine,
                            const Parameters& parameters);
 
 }  // namespace tally::sim

@@ -26,15 +26,15 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::optional<Error> unknown(const Subject& subject) {
-  if (!contains(libraries(), subject.library)) {
-    return Error{"library", "unknown library '" + subject.library + "'",
-                 model::suggestion(subject.library, libraries())};
+std::optional<Error> unknown(const Scenario& scenario) {
+  if (!contains(libraries(), scenario.library)) {
+    return Error{"library", "unknown library '" + scenario.library + "'",
+                 model::suggestion(scenario.library, libraries())};
   }
-  const auto algorithms = algorithms_of(subject.library);
-  if (!contains(algorithms, subject.algorithm)) {
-    return Error{"algorithm", subject.library + " has no algorithm '" + subject.algorithm + "'",
-                 model::suggestion(subject.algorithm, algorithms)};
+  const auto algorithms = algorithms_of(scenario.library);
+  if (!contains(algorithms, scenario.algorithm)) {
+    return Error{"algorithm", scenario.library + " has no algorithm '" + scenario.algorithm + "'",
+                 model::suggestion(scenario.algorithm, algorithms)};
   }
   return std::nullopt;
 }
@@ -44,12 +44,12 @@ bool has_no_kernel(std::string_view algorithm) {
   return algorithm == "halving_doubling" || algorithm == "hierarchical";
 }
 
-std::optional<Error> cannot_be_built(const Subject& subject) {
-  if (subject.collective != model::Collective::all_reduce) {
-    return Error{"algorithm", subject.algorithm + " is an all_reduce",
-                 "flat, for " + std::string(model::name(subject.collective))};
+std::optional<Error> cannot_be_built(const Scenario& scenario) {
+  if (scenario.collective != model::Collective::all_reduce) {
+    return Error{"algorithm", scenario.algorithm + " is an all_reduce",
+                 "flat, for " + std::string(model::name(scenario.collective))};
   }
-  if (subject.algorithm == "halving_doubling" && subject.nodes > 1) {
+  if (scenario.algorithm == "halving_doubling" && scenario.nodes > 1) {
     return Error{"algorithm", "halving_doubling is of one node", "hierarchical, of several"};
   }
   return std::nullopt;
@@ -70,31 +70,31 @@ std::vector<std::string> algorithms_of(std::string_view library) {
   return {"auto", "flat", "tree"};
 }
 
-Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parameters) {
-  if (const auto error = unknown(subject)) return *error;
-  const Result<model::Machine>& machine = machine_named(subject.machine, subject.nodes);
+Result<Predictor> Predictor::of(const Scenario& scenario, const Parameters& parameters) {
+  if (const auto error = unknown(scenario)) return *error;
+  const Result<model::Machine>& machine = machine_named(scenario.machine, scenario.nodes);
   if (!machine) return machine.error();
   const int gpus = machine->topology.nodes * machine->topology.gpus_per_node;
-  if (subject.ranks < 1 || subject.ranks > gpus) {
+  if (scenario.ranks < 1 || scenario.ranks > gpus) {
     return Error{"ranks",
-                 std::to_string(subject.ranks) + " ranks on " + std::to_string(gpus) + " GPUs of " +
-                     subject.machine,
+                 std::to_string(scenario.ranks) + " ranks on " + std::to_string(gpus) +
+                     " GPUs of " + scenario.machine,
                  "1.." + std::to_string(gpus) + ", or more nodes"};
   }
   Predictor predictor;
-  predictor.subject_ = subject;
+  predictor.scenario_ = scenario;
   predictor.arch_ = machine->gpu.arch;
   predictor.ports_ = ports_of(machine->topology);
-  predictor.paths_ = paths_of(subject, *machine, parameters);
-  if (has_no_kernel(subject.algorithm)) {
-    if (const auto error = cannot_be_built(subject)) return *error;
-    predictor.terms_ = terms_of(subject, *machine, 0);
+  predictor.paths_ = paths_of(scenario, *machine, parameters);
+  if (has_no_kernel(scenario.algorithm)) {
+    if (const auto error = cannot_be_built(scenario)) return *error;
+    predictor.terms_ = terms_of(scenario, *machine, 0);
     return predictor;
   }
-  if (choices(subject, predictor.arch_, predictor.ports_, 0).empty()) {
+  if (choices(scenario, predictor.arch_, predictor.ports_, 0).empty()) {
     return Error{"algorithm",
-                 subject.library + " has no " + subject.algorithm + " for " +
-                     std::string(model::name(subject.collective)),
+                 scenario.library + " has no " + scenario.algorithm + " for " +
+                     std::string(model::name(scenario.collective)),
                  "auto, or another collective"};
   }
   return predictor;
@@ -102,7 +102,7 @@ Result<Predictor> Predictor::of(const Subject& subject, const Parameters& parame
 
 const Path& Predictor::choose(std::int64_t bytes) const {
   const Path* best = nullptr;
-  for (const std::string_view name : choices(subject_, arch_, ports_, bytes)) {
+  for (const std::string_view name : choices(scenario_, arch_, ports_, bytes)) {
     const auto path =
         std::find_if(paths_.begin(), paths_.end(), [&](const Path& p) { return p.name == name; });
     TALLY_CHECK(path != paths_.end(), "a choice is a path of the library");
@@ -115,9 +115,9 @@ const Path& Predictor::choose(std::int64_t bytes) const {
 }
 
 Picos Predictor::form_time(std::int64_t bytes) const {
-  const Terms terms = with_bytes(*terms_, subject_, bytes);
-  return subject_.algorithm == "hierarchical" ? hierarchical_time(terms)
-                                              : halving_doubling_time(terms);
+  const Terms terms = with_bytes(*terms_, scenario_, bytes);
+  return scenario_.algorithm == "hierarchical" ? hierarchical_time(terms)
+                                               : halving_doubling_time(terms);
 }
 
 double Predictor::micros(std::int64_t bytes) const {
@@ -129,15 +129,15 @@ Prediction Predictor::operator()(std::int64_t bytes) const {
   TALLY_CHECK(bytes >= 0, "a size");
   if (terms_) {
     const Picos time = form_time(bytes), alone = form_time(0);
-    return {time, subject_.algorithm, 2 * alone > time ? "hops" : "link"};
+    return {time, scenario_.algorithm, 2 * alone > time ? "hops" : "link"};
   }
   const Path& path = choose(bytes);
   const auto n = static_cast<double>(bytes);
   return {from_nanos(path.micros(n) * 1e3), std::string(path.name), std::string(path.bound_by(n))};
 }
 
-Result<Prediction> predict(const Subject& subject, std::int64_t bytes) {
-  const auto predictor = Predictor::of(subject);
+Result<Prediction> predict(const Scenario& scenario, std::int64_t bytes) {
+  const auto predictor = Predictor::of(scenario);
   if (!predictor) return predictor.error();
   return (*predictor)(bytes);
 }

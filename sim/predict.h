@@ -11,8 +11,8 @@
 
 #include "model/machine.h"
 #include "sim/paths.h"
+#include "sim/scenario.h"
 #include "sim/simulate.h"
-#include "sim/subject.h"
 #include "sim/units.h"
 
 namespace tally::sim {
@@ -23,12 +23,12 @@ struct Prediction {
   std::string bound_by;  // the largest term: launch, hops, link, memory, codec
 };
 
-/// The paths of one subject, priced once, so that many sizes cost little.
+/// The paths of one scenario, priced once, so that many sizes cost little.
 class Predictor {
  public:
   /// An error names what nothing is known of: a machine, a library, an algorithm of it, or that
   /// there are not as many GPUs.
-  static model::Result<Predictor> of(const Subject& subject,
+  static model::Result<Predictor> of(const Scenario& scenario,
                                      const Parameters& parameters = Parameters::fitted());
 
   /// `bytes` >= 0: what rccl-tests and nccl-tests call size, of the larger of a rank's input and
@@ -41,7 +41,7 @@ class Predictor {
   Picos form_time(std::int64_t bytes) const;
   const Path& choose(std::int64_t bytes) const;
 
-  Subject subject_;
+  Scenario scenario_;
   std::string arch_;
   Ports ports_;
   std::vector<Path> paths_;
@@ -50,7 +50,7 @@ class Predictor {
 
 /// `bytes` is what rccl-tests and nccl-tests call size: of the larger of a rank's input and output.
 /// An error names what nothing is known of: a machine, a library, an algorithm of it.
-model::Result<Prediction> predict(const Subject& subject, std::int64_t bytes);
+model::Result<Prediction> predict(const Scenario& scenario, std::int64_t bytes);
 
 /// The libraries that predict() knows, and the algorithms of one.
 std::vector<std::string> libraries();

@@ -15,18 +15,18 @@ using model::Error;
 constexpr int kMostScheduledRanks = 64;  // of model/builders.h
 
 /// The collective's own count (model/collective.h).
-std::int64_t count_of(const Subject& subject, std::int64_t bytes) {
-  const std::int64_t elements = bytes / subject.dtype.bytes();
-  return subject.collective == Collective::all_reduce ? elements : elements / subject.ranks;
+std::int64_t count_of(const Scenario& scenario, std::int64_t bytes) {
+  const std::int64_t elements = bytes / scenario.dtype.bytes();
+  return scenario.collective == Collective::all_reduce ? elements : elements / scenario.ranks;
 }
 
-model::Shape shape_of(const Subject& subject, std::int64_t bytes) {
+model::Shape shape_of(const Scenario& scenario, std::int64_t bytes) {
   model::Shape shape;
-  shape.ranks = subject.ranks;
-  shape.count = count_of(subject, bytes);
-  shape.in_place = subject.in_place;
-  shape.ranks_per_node = subject.ranks / subject.nodes;
-  shape.arithmetic = model::arithmetic_of_sums(subject.dtype, model::kNoWire);
+  shape.ranks = scenario.ranks;
+  shape.count = count_of(scenario, bytes);
+  shape.in_place = scenario.in_place;
+  shape.ranks_per_node = scenario.ranks / scenario.nodes;
+  shape.arithmetic = model::arithmetic_of_sums(scenario.dtype, model::kNoWire);
   return shape;
 }
 
@@ -41,58 +41,58 @@ double narrowest(const model::Topology& topology, const Route& route) {
 
 }  // namespace
 
-Terms terms_of(const Subject& subject, const model::Machine& machine, std::int64_t bytes) {
-  const Costs costs = costs_of(machine.gpu, subject.launch);
+Terms terms_of(const Scenario& scenario, const model::Machine& machine, std::int64_t bytes) {
+  const Costs costs = costs_of(machine.gpu, scenario.launch);
   Terms terms;
-  terms.ranks = subject.ranks;
+  terms.ranks = scenario.ranks;
   terms.launch = costs.launch;
   terms.memory_bytes_per_s = costs.memory_bytes_per_s;
-  terms.codec_bytes_per_s = subject.wire.is_none() ? 0 : costs.codec_bytes_per_s;
-  terms.ranks_per_node = subject.ranks / subject.nodes;
+  terms.codec_bytes_per_s = scenario.wire.is_none() ? 0 : costs.codec_bytes_per_s;
+  terms.ranks_per_node = scenario.ranks / scenario.nodes;
   Network network(machine.topology);
   const Ports ports = ports_of(machine.topology);
   const int peers = std::max(terms.ranks_per_node - 1, 1);
-  if (const Route* near = subject.ranks > 1 ? network.route(0, 1) : nullptr) {
+  if (const Route* near = scenario.ranks > 1 ? network.route(0, 1) : nullptr) {
     const bool is_mesh = ports.kind == Ports::Kind::mesh;
     terms.alpha = costs.signal + near->latency;
     terms.link_bytes_per_s = narrowest(machine.topology, *near) / (is_mesh ? 1 : peers);
   }
   const int next_node = machine.topology.gpus_per_node;
-  if (const Route* far = subject.nodes > 1 ? network.route(0, next_node) : nullptr) {
+  if (const Route* far = scenario.nodes > 1 ? network.route(0, next_node) : nullptr) {
     terms.network_alpha = costs.signal + far->latency;
     terms.network_bytes_per_s = narrowest(machine.topology, *far);
   }
-  return with_bytes(terms, subject, bytes);
+  return with_bytes(terms, scenario, bytes);
 }
 
-Terms with_bytes(Terms terms, const Subject& subject, std::int64_t bytes) {
-  const std::int64_t count = count_of(subject, bytes);
-  terms.bytes = count * subject.dtype.bytes();
-  terms.wire_bytes = subject.wire.bytes(count, subject.dtype);
+Terms with_bytes(Terms terms, const Scenario& scenario, std::int64_t bytes) {
+  const std::int64_t count = count_of(scenario, bytes);
+  terms.bytes = count * scenario.dtype.bytes();
+  terms.wire_bytes = scenario.wire.bytes(count, scenario.dtype);
   return terms;
 }
 
-model::Result<Timing> simulate(const Subject& subject, const model::Machine& machine,
+model::Result<Timing> simulate(const Scenario& scenario, const model::Machine& machine,
                                std::string_view algorithm, std::int64_t bytes) {
-  const Costs costs = costs_of(machine.gpu, subject.launch);
-  model::Shape shape = shape_of(subject, bytes);
+  const Costs costs = costs_of(machine.gpu, scenario.launch);
+  model::Shape shape = shape_of(scenario, bytes);
   if (algorithm == "hierarchical" || algorithm == "halving_doubling") {
     if (algorithm == "halving_doubling") shape.ranks_per_node = 1;
-    return time(hierarchical_program(shape, subject.wire), machine.topology, costs);
+    return time(hierarchical_program(shape, scenario.wire), machine.topology, costs);
   }
-  if (algorithm == "ring" && subject.ranks > kMostScheduledRanks) {
-    return time(ring_program(shape, subject.wire), machine.topology, costs);
+  if (algorithm == "ring" && scenario.ranks > kMostScheduledRanks) {
+    return time(ring_program(shape, scenario.wire), machine.topology, costs);
   }
-  const model::Builder* builder = model::find_builder(subject.collective, algorithm);
-  if (builder == nullptr || subject.ranks > kMostScheduledRanks) {
+  const model::Builder* builder = model::find_builder(scenario.collective, algorithm);
+  if (builder == nullptr || scenario.ranks > kMostScheduledRanks) {
     return Error{"--algorithm",
                  "there is no schedule of " + std::string(algorithm) + " for " +
-                     std::string(model::name(subject.collective)) + " of " +
-                     std::to_string(subject.ranks) + " ranks",
+                     std::string(model::name(scenario.collective)) + " of " +
+                     std::to_string(scenario.ranks) + " ranks",
                  "1..64 ranks; of more ring, hierarchical and halving_doubling"};
   }
   const model::Schedule schedule = builder->build(shape);
-  return time(program_of(schedule, subject.wire), machine.topology, costs);
+  return time(program_of(schedule, scenario.wire), machine.topology, costs);
 }
 
 }  // namespace tally::sim

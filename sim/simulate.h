@@ -6,21 +6,21 @@
 #include <cstdint>
 
 #include "sim/closed_forms.h"
-#include "sim/subject.h"
+#include "sim/scenario.h"
 #include "sim/time.h"
 
 namespace tally::sim {
 
 /// The formula's terms for a message of `bytes` (as in sim/predict.h). Links are those of the
 /// routes from the first GPU; where a node's GPUs share one port each, a peer has its equal share.
-Terms terms_of(const Subject& subject, const model::Machine& machine, std::int64_t bytes);
+Terms terms_of(const Scenario& scenario, const model::Machine& machine, std::int64_t bytes);
 
 /// The same terms for another message.
-Terms with_bytes(Terms terms, const Subject& subject, std::int64_t bytes);
+Terms with_bytes(Terms terms, const Scenario& scenario, std::int64_t bytes);
 
 /// Simulates an algorithm of model/builders.h, hierarchical or halving_doubling; large rings and
 /// hierarchies without their schedules. An error names what cannot be built or reached.
-model::Result<Timing> simulate(const Subject& subject, const model::Machine& machine,
+model::Result<Timing> simulate(const Scenario& scenario, const model::Machine& machine,
                                std::string_view algorithm, std::int64_t bytes);
 
 }  // namespace tally::sim

@@ -34,7 +34,7 @@ std::string over(const Prediction& before, const Prediction& after) {
 bool two_calls_beat(Picos one_call, Picos both_together) { return 2 * one_call < both_together; }
 
 std::vector<Step> path_steps(const Curve& curve, std::span<const std::int64_t> sizes) {
-  const std::int64_t unit = unit_bytes(curve.subject);
+  const std::int64_t unit = unit_bytes(curve.scenario);
   const auto path = [&](std::int64_t bytes) { return curve.at(bytes).path; };
   std::vector<Step> steps;
   const auto add = [&](std::int64_t bytes) {
@@ -104,18 +104,18 @@ std::string Step::why() const {
   return text;
 }
 
-std::int64_t unit_bytes(const Subject& subject) {
-  const bool has_blocks = subject.collective != model::Collective::all_reduce;
-  return subject.dtype.bytes() * (has_blocks ? std::int64_t{subject.ranks} : 1);
+std::int64_t unit_bytes(const Scenario& scenario) {
+  const bool has_blocks = scenario.collective != model::Collective::all_reduce;
+  return scenario.dtype.bytes() * (has_blocks ? std::int64_t{scenario.ranks} : 1);
 }
 
-model::Result<TimeOfSize> predicted_curve(const Subject& subject) {
-  const auto predictor = Predictor::of(subject);
+model::Result<TimeOfSize> predicted_curve(const Scenario& scenario) {
+  const auto predictor = Predictor::of(scenario);
   if (!predictor) return predictor.error();
   return TimeOfSize(*predictor);
 }
 
-Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
+Sweep sweep(std::span<const Scenario> choices, std::span<const std::int64_t> sizes,
             const CurveOf& curve_of) {
   TALLY_CHECK(!choices.empty() && !sizes.empty(), "a sweep over something");
   Sweep result;
@@ -125,13 +125,13 @@ Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> size
   }
   std::sort(result.sizes.begin(), result.sizes.end());
   result.sizes.erase(std::unique(result.sizes.begin(), result.sizes.end()), result.sizes.end());
-  for (const Subject& subject : choices) {
-    const auto time = curve_of(subject);
+  for (const Scenario& scenario : choices) {
+    const auto time = curve_of(scenario);
     if (!time) {
-      result.refused.push_back({subject, time.error()});
+      result.refused.push_back({scenario, time.error()});
       continue;
     }
-    Curve curve{subject, *time, {}, {}};
+    Curve curve{scenario, *time, {}, {}};
     for (const std::int64_t bytes : result.sizes) curve.points.push_back(curve.at(bytes));
     curve.steps = path_steps(curve, result.sizes);
     result.curves.push_back(std::move(curve));
@@ -151,7 +151,7 @@ void choose_best(Sweep& sweep, const Allowed& allowed) {
   sweep.best.clear();
   sweep.crossovers.clear();
   if (sweep.curves.empty()) return;
-  const std::int64_t unit = unit_bytes(sweep.curves[0].subject);
+  const std::int64_t unit = unit_bytes(sweep.curves[0].scenario);
   const std::function<std::size_t(std::int64_t)> best_at = [&](std::int64_t bytes) {
     return best_of(sweep, allowed, bytes);
   };

@@ -34,11 +34,11 @@ std::string_view name(Step::Verdict verdict);
 /// MI300X with the same RCCL 2.22.3 in rccl-tests.
 inline constexpr double kNoise = 0.032;
 
-/// The time of one subject for any size.
+/// The time of one scenario for any size.
 using TimeOfSize = std::function<Prediction(std::int64_t bytes)>;
 
 struct Curve {
-  Subject subject;
+  Scenario scenario;
   TimeOfSize at;
   std::vector<Prediction> points;  // one for each size of the sweep
   std::vector<Step> steps;         // where the path changes, in the order of sizes
@@ -51,7 +51,7 @@ struct BestRange {
 };
 
 struct Refusal {
-  Subject subject;
+  Scenario scenario;
   model::Error error;
 };
 
@@ -65,17 +65,17 @@ struct Sweep {
 
 /// The smallest size of which all sizes are multiples: an element, or one for every rank where a
 /// collective has a block for each.
-std::int64_t unit_bytes(const Subject& subject);
+std::int64_t unit_bytes(const Scenario& scenario);
 
-/// The curve of a subject; an error where nothing is predicted of it.
-using CurveOf = std::function<model::Result<TimeOfSize>(const Subject& subject)>;
+/// The curve of a scenario; an error where nothing is predicted of it.
+using CurveOf = std::function<model::Result<TimeOfSize>(const Scenario& scenario)>;
 /// As predict() has it.
-model::Result<TimeOfSize> predicted_curve(const Subject& subject);
+model::Result<TimeOfSize> predicted_curve(const Scenario& scenario);
 
 /// The choices differ in library, version, algorithm, wire and launch only. Sizes are rounded down
 /// to multiples of the unit, and the smallest is one unit. Paths and ranges are looked for by
 /// bisection between neighbouring sizes: what changes and changes back between two is not seen.
-Sweep sweep(std::span<const Subject> choices, std::span<const std::int64_t> sizes,
+Sweep sweep(std::span<const Scenario> choices, std::span<const std::int64_t> sizes,
             const CurveOf& curve_of = predicted_curve);
 
 /// The crossover at which the range that begins with that size takes over; null where none does.

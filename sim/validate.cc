@@ -32,7 +32,7 @@ model::Result<Validation> validate(std::span<const MeasuredTable> tables,
   Validation validation;
   std::vector<double> all;
   for (const MeasuredTable& table : tables) {
-    const auto predictor = Predictor::of(table.subject, parameters);
+    const auto predictor = Predictor::of(table.scenario, parameters);
     if (!predictor) {
       model::Error error = predictor.error();
       error.where = table.file + ": " + error.where;

@@ -32,7 +32,7 @@ struct Validation {
   std::vector<Comparison> points;
 };
 
-/// An error where a table's subject cannot be predicted; it names the file.
+/// An error where a table's scenario cannot be predicted; it names the file.
 model::Result<Validation> validate(std::span<const MeasuredTable> tables,
                                    const Parameters& parameters = Parameters::fitted());
 

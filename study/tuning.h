@@ -11,21 +11,21 @@
 
 namespace tally::study {
 
-/// The proven error of a subject on a path, over the sum of magnitudes
+/// The proven error of a scenario on a path, over the sum of magnitudes
 /// (reference/relative_bound.h). A path that is an algorithm of model/builders.h, or RCCLX's form
 /// of one, has its schedule's bound; another library's sums without a wire have that of any order,
 /// rounded to the element after every addition; nothing is proven of the rest, nor beyond 64 ranks
 /// with a wire.
-std::optional<double> proven_error(const sim::Subject& subject, std::string_view path);
+std::optional<double> proven_error(const sim::Scenario& scenario, std::string_view path);
 
 /// The bytes of scratch that a path needs on every rank for messages of `bytes`; nothing where they
 /// are not known: of other libraries.
-std::optional<std::int64_t> buffer_bytes(const sim::Subject& subject, std::string_view path,
+std::optional<std::int64_t> buffer_bytes(const sim::Scenario& scenario, std::string_view path,
                                          std::int64_t bytes);
 
 /// One choice for one size. What is not known is worse than anything known.
 struct Candidate {
-  sim::Subject subject;
+  sim::Scenario scenario;
   std::int64_t bytes = 0;
   sim::Prediction prediction;
   std::optional<double> error;
@@ -48,7 +48,7 @@ struct Limits {
 /// A line of a selection table: the best choice for sizes first_bytes .. last_bytes, which all take
 /// the same path.
 struct TableRow {
-  sim::Subject subject;
+  sim::Scenario scenario;
   std::int64_t first_bytes, last_bytes;
   Candidate at_last;  // for the largest of these sizes
 };
@@ -59,7 +59,7 @@ struct Tuning {
   std::vector<TableRow> table;                 // by size
 };
 
-Tuning tune(std::span<const sim::Subject> choices, std::span<const std::int64_t> sizes,
+Tuning tune(std::span<const sim::Scenario> choices, std::span<const std::int64_t> sizes,
             const Limits& limits);
 
 }  // namespace tally::study

@@ -22,8 +22,8 @@ using study::TableRow;
 TableRow row(std::string path, std::int64_t first, std::int64_t last,
              std::string library = "rcclx") {
   TableRow row;
-  row.subject.library = std::move(library);
-  row.subject.algorithm = path.substr(0, path.find('/'));
+  row.scenario.library = std::move(library);
+  row.scenario.algorithm = path.substr(0, path.find('/'));
   row.first_bytes = first;
   row.last_bytes = last;
   row.at_last.prediction.path = std::move(path);

@@ -43,9 +43,9 @@ std::vector<MeasuredTable> computed_tables(double spread, double outlier) {
   for (const int ranks : {2, 4, 8}) {
     MeasuredTable table;
     table.file = "computed_" + std::to_string(ranks);
-    table.subject.library = "quickreduce";
-    table.subject.ranks = ranks;
-    const Predictor predictor = *Predictor::of(table.subject, truth());
+    table.scenario.library = "quickreduce";
+    table.scenario.ranks = ranks;
+    const Predictor predictor = *Predictor::of(table.scenario, truth());
     for (std::int64_t bytes = 1 << 10; bytes <= 1 << 28; bytes *= 2) {
       const double factor = std::exp(spread * noise(state));
       table.rows.push_back({bytes, predictor.micros(bytes) * factor});
@@ -117,7 +117,7 @@ TEST_CASE("a table that is left out is predicted from the others", "[sim]") {
 
 TEST_CASE("a table of what nothing is known of is an error that names it", "[sim]") {
   auto tables = computed_tables(0, 1);
-  tables[1].subject.library = "rcl";
+  tables[1].scenario.library = "rcl";
   const auto fit = calibrate(tables);
   REQUIRE_FALSE(fit);
   CHECK(fit.error().where.starts_with("computed_4: "));

@@ -21,14 +21,14 @@ constexpr Ports kMesh{Ports::Kind::mesh, 8, 48e9, 400e9};
 constexpr Ports kSwitch{Ports::Kind::gpu_switch, 8, 376e9, 400e9};
 constexpr Ports kPcie{Ports::Kind::pcie, 8, 56e9, 0};
 
-Subject subject(const char* library, const char* version = "") {
-  Subject s;
+Scenario scenario(const char* library, const char* version = "") {
+  Scenario s;
   s.library = library;
   s.version = version;
   return s;
 }
 
-std::string on_amd(const Subject& s, std::int64_t bytes, const char* arch = "gfx942") {
+std::string on_amd(const Scenario& s, std::int64_t bytes, const char* arch = "gfx942") {
   const Names names = choices(s, arch, kMesh, bytes);
   return names.size() == 1 ? std::string(names[0]) : "";
 }
@@ -36,7 +36,7 @@ std::string on_amd(const Subject& s, std::int64_t bytes, const char* arch = "gfx
 }  // namespace
 
 TEST_CASE("RCCL with MSCCL's files takes them where their sizes and chunks allow", "[sim]") {
-  Subject s = subject("rccl", "2.22.3 (with MSCCL algorithm files)");
+  Scenario s = scenario("rccl", "2.22.3 (with MSCCL algorithm files)");
   CHECK(on_amd(s, 512) == "ring/ll");  // 128 elements are no multiple of 256 chunks
   CHECK(on_amd(s, 1024) == "msccl/allpairs_ll");
   CHECK(on_amd(s, 512 * kKiB - 1024) == "msccl/allpairs_ll");
@@ -52,19 +52,19 @@ TEST_CASE("RCCL with MSCCL's files takes them where their sizes and chunks allow
 
 TEST_CASE("RCCL has MSCCL up to 2.27, or where the version says so, and in processes", "[sim]") {
   for (const char* with : {"2.20.5", "2.27.0", "ROCm 7.0.0 (with MSCCL)"}) {
-    CHECK(on_amd(subject("rccl", with), kMiB) == "msccl/allpairs_simple");
+    CHECK(on_amd(scenario("rccl", with), kMiB) == "msccl/allpairs_simple");
   }
   for (const char* without : {"2.28.3", "3.0.1", "develop 2026-08 (no MSCCL)", "", "2.x", "2."}) {
     CAPTURE(without);
-    CHECK(on_amd(subject("rccl", without), kMiB).starts_with("ring/"));
+    CHECK(on_amd(scenario("rccl", without), kMiB).starts_with("ring/"));
   }
-  Subject s = subject("rccl", "2.22.3");
+  Scenario s = scenario("rccl", "2.22.3");
   s.launch = Launch::single_process;
   CHECK(on_amd(s, kMiB) == "ring/simple");
 }
 
 TEST_CASE("in a graph RCCL takes MSCCL++ from 32 bytes to 1 MiB", "[sim]") {
-  Subject s = subject("rccl", "2.22.3 (with MSCCL)");
+  Scenario s = scenario("rccl", "2.22.3 (with MSCCL)");
   s.launch = Launch::graph;
   CHECK(on_amd(s, 16) == "ring/ll");
   CHECK(on_amd(s, 32) == "mscclpp/one_shot");
@@ -76,7 +76,7 @@ TEST_CASE("in a graph RCCL takes MSCCL++ from 32 bytes to 1 MiB", "[sim]") {
 
 TEST_CASE("without MSCCL bytes of a rank decide the protocol, over nodes the algorithm too",
           "[sim]") {
-  Subject s = subject("rccl", "develop (no MSCCL)");
+  Scenario s = scenario("rccl", "develop (no MSCCL)");
   CHECK(on_amd(s, 512 * kKiB) == "ring/ll");
   CHECK(on_amd(s, 512 * kKiB + 32) == "ring/ll128");
   CHECK(on_amd(s, 2 * kMiB) == "ring/ll128");
@@ -96,7 +96,7 @@ TEST_CASE("without MSCCL bytes of a rank decide the protocol, over nodes the alg
 
 TEST_CASE("RCCL's own cost model turns from LL to Simple later with more ranks", "[sim]") {
   // Where 12 + 0.8 s + n / 0.08 B meets 17 + 2.1 s + n / B: s steps, B = (N-1) 48 N/s bytes/ns.
-  Subject s = subject("rccl", "2.20.5");
+  Scenario s = scenario("rccl", "2.20.5");
   s.ranks = 4;  // s = 6: n = 12.8 us B / 11.5 = 106,852
   CHECK(on_amd(s, 106852) == "ring/ll");
   CHECK(on_amd(s, 106856) == "ring/simple");
@@ -106,14 +106,14 @@ TEST_CASE("RCCL's own cost model turns from LL to Simple later with more ranks",
 }
 
 TEST_CASE("RCCLX's DDA ends where its variables' defaults say, ROCm's later", "[sim]") {
-  Subject s = subject("rcclx");
+  Scenario s = scenario("rcclx");
   CHECK(on_amd(s, 204800) == "dda/flat");
   CHECK(on_amd(s, 204804) == "dda/tree");
   CHECK(on_amd(s, 29 * kMiB) == "dda/tree");
   CHECK(on_amd(s, 29 * kMiB + 4) == "ring/simple");
   s.ranks = 4;  // RCCL_DDA_NRANKS is 8
   CHECK(on_amd(s, 204800) == "ring/ll");
-  Subject rocm = subject("rccl", "develop (no MSCCL)");
+  Scenario rocm = scenario("rccl", "develop (no MSCCL)");
   rocm.algorithm = "dda";
   CHECK(on_amd(rocm, 256 * kKiB) == "dda/flat");
   CHECK(on_amd(rocm, 256 * kKiB + 4) == "dda/tree");
@@ -124,7 +124,7 @@ TEST_CASE("RCCLX's DDA ends where its variables' defaults say, ROCm's later", "[
 }
 
 TEST_CASE("RCCLX encodes from 16 MiB up", "[sim]") {
-  Subject s = subject("rcclx");
+  Scenario s = scenario("rcclx");
   s.wire = *model::parse_wire_size("e4m3fnuz");
   CHECK(on_amd(s, 16 * kMiB - 4) == "dda/tree");
   CHECK(on_amd(s, 16 * kMiB) == "low_precision");
@@ -133,11 +133,11 @@ TEST_CASE("RCCLX encodes from 16 MiB up", "[sim]") {
 }
 
 TEST_CASE("NCCL takes the fastest over NVLink, and over PCIe what its own model says", "[sim]") {
-  const Subject s = subject("nccl");
+  const Scenario s = scenario("nccl");
   CHECK(choices(s, "sm_90", kSwitch, 128 * kKiB) == Names{"ring/ll"});
   CHECK(choices(s, "sm_90", kSwitch, 128 * kKiB + 8) == Names{"ring/ll128", "ring/simple", "nvls"});
   CHECK(choices(s, "sm_80", kSwitch, kMiB) == Names{"ring/ll128", "ring/simple"});
-  Subject two = s;
+  Scenario two = s;
   two.ranks = 2;  // NVLS takes three
   CHECK(choices(two, "sm_90", kSwitch, kMiB) == Names{"ring/ll128", "ring/simple"});
   // 8 ranks: 14 (5.7 - 1.0) + 1.8 us = 1.75 n / 24e3: n = 927,086.
@@ -146,10 +146,10 @@ TEST_CASE("NCCL takes the fastest over NVLink, and over PCIe what its own model 
 }
 
 TEST_CASE("MSCCL++, vLLM and QuickReduce turn where their selectors do", "[sim]") {
-  CHECK(on_amd(subject("mscclpp"), 16 * kKiB) == "one_shot");
-  CHECK(on_amd(subject("mscclpp"), 16 * kKiB + 2) == "two_shot");
-  CHECK(on_amd(subject("mscclpp"), kMiB + 2) == "simple");
-  Subject s = subject("vllm");
+  CHECK(on_amd(scenario("mscclpp"), 16 * kKiB) == "one_shot");
+  CHECK(on_amd(scenario("mscclpp"), 16 * kKiB + 2) == "two_shot");
+  CHECK(on_amd(scenario("mscclpp"), kMiB + 2) == "simple");
+  Scenario s = scenario("vllm");
   CHECK(on_amd(s, 256 * kKiB - 16) == "one_shot");
   CHECK(on_amd(s, 256 * kKiB) == "two_shot");
   s.ranks = 4;
@@ -157,7 +157,7 @@ TEST_CASE("MSCCL++, vLLM and QuickReduce turn where their selectors do", "[sim]"
   CHECK(on_amd(s, 512 * kKiB) == "two_shot");
   s.ranks = 2;
   CHECK(on_amd(s, 64 * kMiB) == "one_shot");
-  Subject q = subject("quickreduce");
+  Scenario q = scenario("quickreduce");
   const std::pair<const char*, const char*> wires[] = {{"none", "none"},
                                                        {"e4m3fnuz:b32:f16", "fp8"},
                                                        {"int8:b32:f16", "int8"},
@@ -170,7 +170,7 @@ TEST_CASE("MSCCL++, vLLM and QuickReduce turn where their selectors do", "[sim]"
 }
 
 TEST_CASE("what an algorithm is asked of is what is priced", "[sim]") {
-  Subject s = subject("tally");
+  Scenario s = scenario("tally");
   for (const char* name : {"flat", "flat_ll", "tree", "ring"}) {
     s.algorithm = name;
     CHECK(on_amd(s, kMiB) == name);
@@ -179,7 +179,7 @@ TEST_CASE("what an algorithm is asked of is what is priced", "[sim]") {
   CHECK(choices(s, "gfx942", kMesh, kMiB).empty());
   s.algorithm = "auto";
   CHECK(on_amd(s, kMiB) == "flat");
-  Subject n = subject("nccl");
+  Scenario n = scenario("nccl");
   n.algorithm = "ring";
   CHECK(choices(n, "sm_90", kSwitch, kMiB) == Names{"ring/ll128", "ring/simple"});
 }

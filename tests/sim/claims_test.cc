@@ -32,9 +32,9 @@ model::Result<model::Machine> machine(const std::string& name) {
 // What a call costs in which RCCL and RCCLX do not differ: 20 us, and 2 for each 2^16 bytes.
 Picos base(std::int64_t bytes) { return {20'000'000 + bytes / 65536 * 2'000'000}; }
 
-sim::World world(std::function<Picos(const sim::Subject&, std::int64_t)> time) {
-  return {machine, [=](const sim::Subject& subject, std::int64_t bytes) {
-            return sim::Prediction{time(subject, bytes), subject.library, "link"};
+sim::World world(std::function<Picos(const sim::Scenario&, std::int64_t)> time) {
+  return {machine, [=](const sim::Scenario& scenario, std::int64_t bytes) {
+            return sim::Prediction{time(scenario, bytes), scenario.library, "link"};
           }};
 }
 
@@ -54,7 +54,7 @@ const char* const kGains[] = {"DDA against RCCL, all-reduces of decode",
 }  // namespace
 
 TEST_CASE("where libraries and wires do not differ nothing is gained", "[sim]") {
-  const auto same = world([](const sim::Subject&, std::int64_t bytes) { return base(bytes); });
+  const auto same = world([](const sim::Scenario&, std::int64_t bytes) { return base(bytes); });
   for (const char* what : kGains) {
     const Claim none = claim(same, what);
     CHECK(none.least() == 0);
@@ -64,17 +64,17 @@ TEST_CASE("where libraries and wires do not differ nothing is gained", "[sim]") 
 }
 
 TEST_CASE("where communication is free it has no share", "[sim]") {
-  const auto all_free = world([](const sim::Subject&, std::int64_t) { return Picos{0}; });
+  const auto all_free = world([](const sim::Scenario&, std::int64_t) { return Picos{0}; });
   CHECK(claim(all_free, "all-reduce, share").most() == 0);
-  const auto slow = world([](const sim::Subject&, std::int64_t) { return Picos{10'000'000'000}; });
+  const auto slow = world([](const sim::Scenario&, std::int64_t) { return Picos{10'000'000'000}; });
   CHECK(claim(slow, "all-reduce, share").least() > 50);
 }
 
 TEST_CASE("DDA in half the time is 100 % faster, and takes half of a step's communication",
           "[sim]") {
-  const auto half = world([](const sim::Subject& subject, std::int64_t bytes) {
+  const auto half = world([](const sim::Scenario& scenario, std::int64_t bytes) {
     const Picos time = base(bytes);
-    return subject.library == "rcclx" ? Picos{time.n / 2} : time;
+    return scenario.library == "rcclx" ? Picos{time.n / 2} : time;
   });
   for (const char* what : {kGains[0], kGains[1]}) {
     CHECK(claim(half, what).least() == 100);
@@ -96,12 +96,12 @@ TEST_CASE("DDA in half the time is 100 % faster, and takes half of a step's comm
 TEST_CASE("DDA is asked for where RCCLX takes it, and low precision from its own threshold",
           "[sim]") {
   std::int64_t most_dda = 0, least_fp8 = 1 << 30;
-  const auto watched = world([&](const sim::Subject& subject, std::int64_t bytes) {
-    if (!subject.wire.is_none() && subject.launch == sim::Launch::process_per_gpu &&
-        subject.dtype == model::Format::bf16) {
-      CHECK(subject.wire.name == (subject.machine == "mi300x" ? "e4m3fnuz" : "e4m3fn"));
+  const auto watched = world([&](const sim::Scenario& scenario, std::int64_t bytes) {
+    if (!scenario.wire.is_none() && scenario.launch == sim::Launch::process_per_gpu &&
+        scenario.dtype == model::Format::bf16) {
+      CHECK(scenario.wire.name == (scenario.machine == "mi300x" ? "e4m3fnuz" : "e4m3fn"));
     }
-    if (!subject.wire.is_none()) least_fp8 = std::min(least_fp8, bytes);
+    if (!scenario.wire.is_none()) least_fp8 = std::min(least_fp8, bytes);
     return base(bytes);
   });
   const Claim prefill = claim(watched, kGains[1]);
@@ -117,8 +117,8 @@ TEST_CASE("DDA is asked for where RCCLX takes it, and low precision from its own
 
 TEST_CASE("low precision pays from where its curve crosses", "[sim]") {
   // fp8 saves 1 us of every 65536 bytes and costs a little less than 48 MiB of that.
-  const auto crossing = world([](const sim::Subject& subject, std::int64_t bytes) {
-    if (subject.wire.is_none()) return base(bytes);
+  const auto crossing = world([](const sim::Scenario& scenario, std::int64_t bytes) {
+    if (scenario.wire.is_none()) return base(bytes);
     return Picos{base(bytes / 2).n + (std::int64_t{48} << 20) / 65536 * 1'000'000};
   });
   const Claim from = claim(crossing, "low precision, takes less time");
@@ -129,8 +129,8 @@ TEST_CASE("low precision pays from where its curve crosses", "[sim]") {
 
 TEST_CASE("G7e against G6e: memory, the widest way between two GPUs, and both in throughput",
           "[sim]") {
-  const auto twice = world([](const sim::Subject& subject, std::int64_t bytes) {
-    return subject.machine == "g7e" ? base(bytes) : 2 * base(bytes);
+  const auto twice = world([](const sim::Scenario& scenario, std::int64_t bytes) {
+    return scenario.machine == "g7e" ? base(bytes) : 2 * base(bytes);
   });
   CHECK(claim(twice, "G7e against G6e, memory").most() == 2);
   CHECK(claim(twice, "G7e against G6e, bandwidth").most() == 2);
@@ -162,14 +162,14 @@ TEST_CASE("a claim differs by how far its samples are from it", "[sim]") {
 }
 
 TEST_CASE("what the world does not know is the claims' error", "[sim]") {
-  auto lost = world([](const sim::Subject&, std::int64_t bytes) { return base(bytes); });
+  auto lost = world([](const sim::Scenario&, std::int64_t bytes) { return base(bytes); });
   lost.machine = [](const std::string& name) -> model::Result<model::Machine> {
     if (name == "g6e") return model::Error{"g6e", "unknown", "none"};
     return machine(name);
   };
   CHECK(sim::claims(lost).error().where == "g6e");
-  lost = world([](const sim::Subject&, std::int64_t bytes) { return base(bytes); });
-  lost.predict = [](const sim::Subject&, std::int64_t) -> model::Result<sim::Prediction> {
+  lost = world([](const sim::Scenario&, std::int64_t bytes) { return base(bytes); });
+  lost.predict = [](const sim::Scenario&, std::int64_t) -> model::Result<sim::Prediction> {
     return model::Error{"predict", "unknown", "none"};
   };
   CHECK(sim::claims(lost).error().where == "predict");

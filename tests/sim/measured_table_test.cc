@@ -59,23 +59,23 @@ TEST_CASE("a row of a manifest says what was measured", "[sim]") {
   REQUIRE(entries);
   const ManifestEntry &a = entries->at(0), &b = entries->at(1);
   REQUIRE(a.table.file == "a.csv");
-  REQUIRE(a.table.subject.machine == "h100");
-  REQUIRE((a.table.subject.nodes == 2 && a.table.subject.ranks == 16));
-  REQUIRE(a.table.subject.collective == model::Collective::all_to_all);
-  REQUIRE(a.table.subject.library == "nccl");
-  REQUIRE(a.table.subject.version == "2.27.5, forced");
+  REQUIRE(a.table.scenario.machine == "h100");
+  REQUIRE((a.table.scenario.nodes == 2 && a.table.scenario.ranks == 16));
+  REQUIRE(a.table.scenario.collective == model::Collective::all_to_all);
+  REQUIRE(a.table.scenario.library == "nccl");
+  REQUIRE(a.table.scenario.version == "2.27.5, forced");
   REQUIRE(a.table.version == "2.27.5, forced");
-  REQUIRE(a.table.subject.algorithm == "ring");
-  REQUIRE(a.table.subject.wire.name == "e4m3fnuz:b32:f16");
-  REQUIRE(a.table.subject.dtype == model::Format::f16);
-  REQUIRE(a.table.subject.launch == Launch::graph);
-  REQUIRE(a.table.subject.in_place);
+  REQUIRE(a.table.scenario.algorithm == "ring");
+  REQUIRE(a.table.scenario.wire.name == "e4m3fnuz:b32:f16");
+  REQUIRE(a.table.scenario.dtype == model::Format::f16);
+  REQUIRE(a.table.scenario.launch == Launch::graph);
+  REQUIRE(a.table.scenario.in_place);
   REQUIRE((a.min_bytes == 256 && a.max_bytes == 4096));
   REQUIRE(a.table.note == "warm");
-  REQUIRE(b.table.subject.wire.is_none());
-  REQUIRE(b.table.subject.dtype == model::Format::bf16);
-  REQUIRE(b.table.subject.launch == Launch::process_per_gpu);
-  REQUIRE(!b.table.subject.in_place);
+  REQUIRE(b.table.scenario.wire.is_none());
+  REQUIRE(b.table.scenario.dtype == model::Format::bf16);
+  REQUIRE(b.table.scenario.launch == Launch::process_per_gpu);
+  REQUIRE(!b.table.scenario.in_place);
   REQUIRE((b.min_bytes == 0 && b.max_bytes == std::numeric_limits<std::int64_t>::max()));
 }
 
@@ -85,8 +85,8 @@ TEST_CASE("columns may come in any order, with others between them", "[sim]") {
                      "dtype,site,wire,algorithm,library,collective,ranks,nodes,machine,file\n"
                      "f32,here,none,auto,nccl,all_gather,4,1,a100,x.csv\n");
   REQUIRE(entries);
-  REQUIRE(entries->front().table.subject.machine == "a100");
-  REQUIRE(entries->front().table.subject.ranks == 4);
+  REQUIRE(entries->front().table.scenario.machine == "a100");
+  REQUIRE(entries->front().table.scenario.ranks == 4);
 }
 
 TEST_CASE("a wrong cell of a manifest is named", "[sim]") {

@@ -1,5 +1,5 @@
 // Goal: a prediction follows from its terms, and bad questions are answered with what was wrong.
-// Method: properties over subjects and sizes; paths made by hand; each error once.
+// Method: properties over scenarios and sizes; paths made by hand; each error once.
 
 #include "sim/predict.h"
 
@@ -13,9 +13,9 @@ namespace {
 
 using model::Collective;
 
-rc::Gen<Subject> any_subject() {
+rc::Gen<Scenario> any_scenario() {
   return rc::gen::exec([] {
-    Subject s;
+    Scenario s;
     s.machine = *rc::gen::elementOf(std::vector<std::string>{"mi300x", "mi350x", "h200", "a100"});
     s.library = *rc::gen::elementOf(libraries());
     s.ranks = *rc::gen::elementOf(std::vector<int>{2, 4, 8});
@@ -27,8 +27,8 @@ rc::Gen<Subject> any_subject() {
 
 std::int64_t any_size() { return std::int64_t{1} << *rc::gen::inRange(3, 34); }
 
-Predictor predictor_of(const Subject& subject) {
-  const auto predictor = Predictor::of(subject);
+Predictor predictor_of(const Scenario& scenario) {
+  const auto predictor = Predictor::of(scenario);
   RC_ASSERT(bool(predictor));
   return *predictor;
 }
@@ -37,22 +37,22 @@ Predictor predictor_of(const Subject& subject) {
 
 TEST_CASE("every library on every machine", "[sim]") {
   test::property("has a time above nothing for every size, and says what bounds it", [] {
-    const Predictor predictor = predictor_of(*any_subject());
+    const Predictor predictor = predictor_of(*any_scenario());
     const Prediction p = predictor(any_size());
     RC_ASSERT(p.time.n > 0);
     RC_ASSERT(!p.path.empty());
     RC_ASSERT(!p.bound_by.empty());
   });
   test::property("takes longer for more bytes on the same path", [] {
-    const Predictor predictor = predictor_of(*any_subject());
+    const Predictor predictor = predictor_of(*any_scenario());
     const std::int64_t bytes = any_size();
     const Prediction a = predictor(bytes), b = predictor(bytes + bytes / 8 + 1);
     if (a.path == b.path) RC_ASSERT(a.time <= b.time);
   });
   test::property("says the same twice", [] {
-    const Subject subject = *any_subject();
+    const Scenario scenario = *any_scenario();
     const std::int64_t bytes = any_size();
-    RC_ASSERT(predict(subject, bytes)->time == predict(subject, bytes)->time);
+    RC_ASSERT(predict(scenario, bytes)->time == predict(scenario, bytes)->time);
   });
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("below 16 bytes for each rank the hops count less, from 16 bytes on no
 TEST_CASE("a wire shortens what a link carries by exactly its ratio", "[sim]") {
   const auto machine = model::find_machine("h200");
   REQUIRE(machine);
-  Subject s;
+  Scenario s;
   s.machine = "h200";
   const auto plain = paths_of(s, *machine, Parameters());
   s.wire = *model::parse_wire_size("e4m3fn");
@@ -96,7 +96,7 @@ TEST_CASE("a wire shortens what a link carries by exactly its ratio", "[sim]") {
 }
 
 TEST_CASE("one host thread that starts all ranks is a floor", "[sim]") {
-  Subject s;
+  Scenario s;
   s.library = "rccl";
   s.version = "2.28";
   const double alone = Predictor::of(s)->micros(8);
@@ -107,28 +107,28 @@ TEST_CASE("one host thread that starts all ranks is a floor", "[sim]") {
 
 TEST_CASE("what nothing is known of is an error that says what there is", "[sim]") {
   const auto error_of = [](auto change) {
-    Subject s;
+    Scenario s;
     change(s);
     const auto p = predict(s, 1024);
     REQUIRE_FALSE(p);
     CHECK_FALSE(p.error().hint.empty());
     return p.error().what;
   };
-  CHECK(error_of([](Subject& s) { s.library = "rcl"; }) == "unknown library 'rcl'");
-  CHECK(error_of([](Subject& s) { s.algorithm = "rign"; }) == "tally has no algorithm 'rign'");
-  CHECK(error_of([](Subject& s) { s.ranks = 9; }) == "9 ranks on 8 GPUs of mi300x");
-  CHECK(error_of([](Subject& s) { s.ranks = 0; }) == "0 ranks on 8 GPUs of mi300x");
-  CHECK(error_of([](Subject& s) {
+  CHECK(error_of([](Scenario& s) { s.library = "rcl"; }) == "unknown library 'rcl'");
+  CHECK(error_of([](Scenario& s) { s.algorithm = "rign"; }) == "tally has no algorithm 'rign'");
+  CHECK(error_of([](Scenario& s) { s.ranks = 9; }) == "9 ranks on 8 GPUs of mi300x");
+  CHECK(error_of([](Scenario& s) { s.ranks = 0; }) == "0 ranks on 8 GPUs of mi300x");
+  CHECK(error_of([](Scenario& s) {
           s.algorithm = "ring";
           s.collective = Collective::all_to_all;
         }) == "tally has no ring for all_to_all");
-  CHECK(error_of([](Subject& s) { s.machine = "mi3000x"; }).find("mi3000x") != std::string::npos);
+  CHECK(error_of([](Scenario& s) { s.machine = "mi3000x"; }).find("mi3000x") != std::string::npos);
 }
 
 TEST_CASE("an algorithm without kernels takes what its simulation does, to the picosecond",
           "[sim]") {
   test::property("on meshes and over their networks", [] {
-    Subject s;
+    Scenario s;
     s.machine = *rc::gen::elementOf(std::vector<std::string>{"mi300x", "mi355x"});
     s.nodes = 1 << *rc::gen::inRange(0, 4);
     s.ranks = 8 * s.nodes;
@@ -146,7 +146,7 @@ TEST_CASE("an algorithm without kernels takes what its simulation does, to the p
 TEST_CASE("what has no schedule is not simulated", "[sim]") {
   const auto machine = model::find_machine("mi300x", 16);
   REQUIRE(machine);
-  Subject s;
+  Scenario s;
   s.nodes = 16;
   s.ranks = 128;
   CHECK_FALSE(simulate(s, *machine, "flat", 1 << 20));  // schedules have at most 64 ranks

@@ -27,15 +27,15 @@ struct Line {
 using Lines = std::map<std::string, Line>;
 
 CurveOf curves(const Lines& lines) {
-  return [&lines](const Subject& subject) -> model::Result<TimeOfSize> {
-    const auto line = lines.find(subject.algorithm);
+  return [&lines](const Scenario& scenario) -> model::Result<TimeOfSize> {
+    const auto line = lines.find(scenario.algorithm);
     if (line == lines.end()) return model::Error{"algorithm", "unknown", "none"};
     return TimeOfSize([line](std::int64_t bytes) { return line->second.at(bytes); });
   };
 }
 
-std::vector<Subject> subjects(const Lines& lines) {
-  std::vector<Subject> all;
+std::vector<Scenario> scenarios(const Lines& lines) {
+  std::vector<Scenario> all;
   for (const auto& [name, line] : lines) {
     all.emplace_back().algorithm = name;
   }
@@ -57,7 +57,7 @@ const std::vector<std::int64_t> kSizes = {4, 100, 1000, 1024, 8192};
 /// The only step of one curve with that line.
 Step step_of(const Line& line) {
   const Lines lines = {{"a", line}};
-  const Sweep found = sweep(subjects(lines), kSizes, curves(lines));
+  const Sweep found = sweep(scenarios(lines), kSizes, curves(lines));
   REQUIRE(found.curves[0].steps.size() == 1);
   return found.curves[0].steps[0];
 }
@@ -67,7 +67,7 @@ Step step_of(const Line& line) {
 TEST_CASE("the ranges of the best are those of a search through every size", "[sim]") {
   test::property("for straight lines, of which none is the best twice", [] {
     const Lines lines = random_lines();
-    const auto choices = subjects(lines);
+    const auto choices = scenarios(lines);
     const Sweep found = sweep(choices, kSizes, curves(lines));
     for (std::int64_t bytes = kSizes.front(); bytes <= kSizes.back(); bytes += 4) {
       std::size_t best = 0;
@@ -89,7 +89,7 @@ TEST_CASE("the ranges of the best are those of a search through every size", "[s
 TEST_CASE("ranges follow each other without gaps, a crossover between every two", "[sim]") {
   test::property("from the first size to the last", [] {
     const Lines lines = random_lines();
-    const Sweep found = sweep(subjects(lines), kSizes, curves(lines));
+    const Sweep found = sweep(scenarios(lines), kSizes, curves(lines));
     RC_ASSERT(found.best.front().first_bytes == kSizes.front());
     RC_ASSERT(found.best.back().last_bytes == kSizes.back());
     RC_ASSERT(found.crossovers.size() + 1 == found.best.size());
@@ -105,7 +105,7 @@ TEST_CASE("a change of path is found to the unit, wherever it is", "[sim]") {
   test::property("between any two sizes", [] {
     const std::int64_t threshold = 4 * *rc::gen::inRange(2, 2049);
     const Lines lines = {{"a", {1000, 1, threshold, 0}}};
-    const Sweep found = sweep(subjects(lines), kSizes, curves(lines));
+    const Sweep found = sweep(scenarios(lines), kSizes, curves(lines));
     RC_ASSERT(found.curves[0].steps.size() == 1u);
     RC_ASSERT(found.curves[0].steps[0].bytes == threshold);
     RC_ASSERT(found.curves[0].steps[0].threshold == "low -> high");
@@ -141,13 +141,13 @@ TEST_CASE("a step says which way it goes, and what that proves", "[sim]") {
 TEST_CASE("a step is no crossover's fault unless a curve jumps there", "[sim]") {
   // b falls below a by its own step at 512; without it they would meet later.
   const Lines jump = {{"a", {1000, 0}}, {"b", {2000, 0, 512, -1300}}};
-  const Sweep stepped = sweep(subjects(jump), kSizes, curves(jump));
+  const Sweep stepped = sweep(scenarios(jump), kSizes, curves(jump));
   REQUIRE(stepped.crossovers.size() == 1);
   CHECK(stepped.crossovers[0].threshold == "low -> high");
   CHECK(stepped.crossovers[0].verdict() == Step::Verdict::too_late);
 
   const Lines meet = {{"a", {1000, 2}}, {"b", {2000, 1}}};
-  const Sweep crossed = sweep(subjects(meet), kSizes, curves(meet));
+  const Sweep crossed = sweep(scenarios(meet), kSizes, curves(meet));
   REQUIRE(crossed.crossovers.size() == 1);
   CHECK(crossed.crossovers[0].bytes == 1004);  // at 1000 they are equal, and the first is kept
   CHECK(crossed.crossovers[0].threshold.empty());
@@ -156,7 +156,7 @@ TEST_CASE("a step is no crossover's fault unless a curve jumps there", "[sim]") 
 
 TEST_CASE("sizes become multiples of what the collective allows, each once", "[sim]") {
   const Lines lines = {{"a", {1000, 1}}};
-  auto choices = subjects(lines);
+  auto choices = scenarios(lines);
   const std::int64_t sizes[] = {130, 1, 129, 64};
   CHECK(sweep(choices, sizes, curves(lines)).sizes == std::vector<std::int64_t>{4, 64, 128});
   choices[0].collective = model::Collective::all_gather;  // a block for each of 8 ranks
@@ -166,19 +166,19 @@ TEST_CASE("sizes become multiples of what the collective allows, each once", "[s
 
 TEST_CASE("what nothing is predicted of is left out, and says why", "[sim]") {
   const Lines lines = {{"a", {1000, 1}}};
-  auto choices = subjects(lines);
+  auto choices = scenarios(lines);
   choices.emplace_back().algorithm = "unheard_of";
   const Sweep found = sweep(choices, kSizes, curves(lines));
   CHECK(found.curves.size() == 1);
   REQUIRE(found.refused.size() == 1);
-  CHECK(found.refused[0].subject.algorithm == "unheard_of");
+  CHECK(found.refused[0].scenario.algorithm == "unheard_of");
   CHECK(found.refused[0].error.what == "unknown");
 }
 
 TEST_CASE("the best is looked for among what is allowed, and sizes without one are a gap",
           "[sim]") {
   const Lines lines = {{"a", {1000, 0}}, {"b", {2000, 0}}};
-  Sweep found = sweep(subjects(lines), kSizes, curves(lines));
+  Sweep found = sweep(scenarios(lines), kSizes, curves(lines));
   choose_best(found, [](std::size_t curve, std::int64_t bytes) {
     return curve == 0 ? bytes < 512 : bytes >= 1020;
   });

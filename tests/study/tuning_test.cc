@@ -14,7 +14,7 @@
 namespace tally::study {
 namespace {
 
-using sim::Subject;
+using sim::Scenario;
 
 Candidate merits(int time, std::optional<int> error, std::optional<int> memory) {
   Candidate c;
@@ -60,13 +60,13 @@ bool is_on(const std::vector<Candidate>& front, const Candidate& c) {
                      [&](const Candidate& other) { return other.bytes == c.bytes; });
 }
 
-std::vector<Subject> choices(const std::vector<std::string>& wires) {
-  std::vector<Subject> all;
+std::vector<Scenario> choices(const std::vector<std::string>& wires) {
+  std::vector<Scenario> all;
   for (const char* algorithm : {"flat", "tree", "ring"}) {
     for (const std::string& wire : wires) {
-      Subject& subject = all.emplace_back();
-      subject.algorithm = algorithm;
-      subject.wire = *model::parse_wire_size(wire);
+      Scenario& scenario = all.emplace_back();
+      scenario.algorithm = algorithm;
+      scenario.wire = *model::parse_wire_size(wire);
     }
   }
   return all;
@@ -133,17 +133,17 @@ TEST_CASE("the memory of a choice is what the kernels allocate for it", "[study]
       for (const std::int64_t count : {1, 1000, 4096}) {
         // The schedule's slots for packets are whole units, the kernel's whole words.
         if (builder.algorithm == "flat_ll" && count % wire.unit() != 0) continue;
-        Subject subject;
-        subject.collective = builder.collective;
-        subject.algorithm = builder.algorithm;
-        subject.dtype = model::Format::bf16;
-        subject.wire = model::size_of(wire);
+        Scenario scenario;
+        scenario.collective = builder.collective;
+        scenario.algorithm = builder.algorithm;
+        scenario.dtype = model::Format::bf16;
+        scenario.wire = model::size_of(wire);
         const std::size_t packets =
-            kernels::packet_bytes(builder.algorithm, arithmetic, subject.ranks, count);
+            kernels::packet_bytes(builder.algorithm, arithmetic, scenario.ranks, count);
         const std::size_t scratch =
-            kernels::scratch_bytes(builder.collective, arithmetic, subject.ranks, count);
+            kernels::scratch_bytes(builder.collective, arithmetic, scenario.ranks, count);
         const auto memory =
-            buffer_bytes(subject, builder.algorithm, count * sim::unit_bytes(subject));
+            buffer_bytes(scenario, builder.algorithm, count * sim::unit_bytes(scenario));
         CAPTURE(builder.algorithm, model::name(builder.collective), wire.name(), count);
         REQUIRE(memory);
         CHECK(*memory == static_cast<std::int64_t>(packets > 0 ? packets : scratch));
@@ -155,16 +155,16 @@ TEST_CASE("the memory of a choice is what the kernels allocate for it", "[study]
 }
 
 TEST_CASE("another library's memory is not known, and its wires are not proven", "[study]") {
-  Subject subject;
-  subject.library = "nccl";
-  CHECK_FALSE(buffer_bytes(subject, "ring/ll", 1 << 20));
-  CHECK(proven_error(subject, "ring/ll"));
-  subject.wire = *model::parse_wire_size("int8:b32:f16");
-  CHECK_FALSE(proven_error(subject, "ring/ll"));
-  CHECK_FALSE(proven_error(subject, "tree"));
-  subject.wire = *model::parse_wire_size("e4m3fnuz:b32:f16");
-  CHECK(proven_error(subject, "tree"));
-  CHECK_FALSE(proven_error(subject, "ring/ll"));
+  Scenario scenario;
+  scenario.library = "nccl";
+  CHECK_FALSE(buffer_bytes(scenario, "ring/ll", 1 << 20));
+  CHECK(proven_error(scenario, "ring/ll"));
+  scenario.wire = *model::parse_wire_size("int8:b32:f16");
+  CHECK_FALSE(proven_error(scenario, "ring/ll"));
+  CHECK_FALSE(proven_error(scenario, "tree"));
+  scenario.wire = *model::parse_wire_size("e4m3fnuz:b32:f16");
+  CHECK(proven_error(scenario, "tree"));
+  CHECK_FALSE(proven_error(scenario, "ring/ll"));
 }
 
 TEST_CASE("the fastest within an error and a memory is within both, and nothing there is faster",
@@ -173,9 +173,9 @@ TEST_CASE("the fastest within an error and a memory is within both, and nothing 
   const Limits limits{0.07, 1 << 24};
   const Tuning tuning = tune(all, kSizes, limits);
   REQUIRE(!tuning.table.empty());
-  for (const auto& [subject, first, last, chosen] : tuning.table) {
+  for (const auto& [scenario, first, last, chosen] : tuning.table) {
     CHECK(limits.allow(chosen));
-    for (const Subject& other : all) {
+    for (const Scenario& other : all) {
       Candidate c{other, last, *sim::predict(other, last), {}, {}};
       c.error = proven_error(other, c.prediction.path);
       c.memory = buffer_bytes(other, c.prediction.path, last);
@@ -185,7 +185,7 @@ TEST_CASE("the fastest within an error and a memory is within both, and nothing 
   // One encoding of e4m3fn is within 7 %, two are not; without limits two are chosen.
   const auto has = [](const Tuning& t, const char* algorithm, const char* wire) {
     return std::any_of(t.table.begin(), t.table.end(), [&](const TableRow& row) {
-      return row.subject.algorithm == algorithm && row.subject.wire.name == wire;
+      return row.scenario.algorithm == algorithm && row.scenario.wire.name == wire;
     });
   };
   CHECK_FALSE(has(tuning, "tree", "e4m3fn"));

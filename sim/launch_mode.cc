@@ -1,4 +1,4 @@
-#include "sim/launch.h"
+#include "sim/launch_mode.h"
 
 #include <iterator>
 #include <string>

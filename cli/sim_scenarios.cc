@@ -1,4 +1,4 @@
-#include "cli/sim_subjects.h"
+#include "cli/sim_scenarios.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace {
 
 using model::Error;
 using model::Result;
-using sim::Subject;
+using sim::Scenario;
 
 constexpr int kMaxRanks = 1 << 16;
 constexpr int kRanksOfNode = 8;
-constexpr std::size_t kMaxSubjects = 10'000;
+constexpr std::size_t kMaxScenarios = 10'000;
 
 /// The lists that are multiplied out.
 struct Lists {
@@ -43,7 +43,7 @@ std::vector<std::string> algorithms_of_any(const std::vector<std::string>& libra
   return all;
 }
 
-std::optional<Error> read_lists(const TypedSubjects& typed, Lists& lists) {
+std::optional<Error> read_lists(const TypedScenarios& typed, Lists& lists) {
   const auto integer = [](const char* flag) {
     return [flag](const std::string& text) {
       const auto value = number(flag, text, 1, kMaxRanks);
@@ -92,27 +92,27 @@ std::optional<Error> read_lists(const TypedSubjects& typed, Lists& lists) {
   return read_list(typed.algorithm, algorithm, lists.algorithms);
 }
 
-/// One task's choices, appended to `subjects`.
-void add_choices(const Lists& lists, Subject subject, std::vector<Subject>& subjects) {
+/// One task's choices, appended to `scenarios`.
+void add_choices(const Lists& lists, Scenario scenario, std::vector<Scenario>& scenarios) {
   for (const std::string& library : lists.libraries) {
     const auto known = sim::algorithms_of(library);
     for (const std::string& algorithm : lists.algorithms) {
       if (std::find(known.begin(), known.end(), algorithm) == known.end()) continue;
       for (const model::WireSize& wire : lists.wires) {
         for (const sim::Launch launch : lists.launches) {
-          subject.library = library;
-          subject.algorithm = algorithm;
-          subject.wire = wire;
-          subject.launch = launch;
-          if (subjects.size() < kMaxSubjects) subjects.push_back(subject);
+          scenario.library = library;
+          scenario.algorithm = algorithm;
+          scenario.wire = wire;
+          scenario.launch = launch;
+          if (scenarios.size() < kMaxScenarios) scenarios.push_back(scenario);
         }
       }
     }
   }
 }
 
-Result<std::vector<Subject>> multiply(const Lists& lists, Subject subject) {
-  std::vector<Subject> subjects;
+Result<std::vector<Scenario>> multiply(const Lists& lists, Scenario scenario) {
+  std::vector<Scenario> scenarios;
   for (const model::Collective collective : lists.collectives) {
     for (const std::string& machine : lists.machines) {
       for (const int nodes : lists.nodes) {
@@ -125,27 +125,27 @@ Result<std::vector<Subject>> multiply(const Lists& lists, Subject subject) {
                          "a multiple of --nodes"};
           }
           for (const model::ElementType dtype : lists.dtypes) {
-            subject.collective = collective;
-            subject.machine = machine;
-            subject.nodes = nodes;
-            subject.ranks = ranks;
-            subject.dtype = dtype;
-            add_choices(lists, subject, subjects);
+            scenario.collective = collective;
+            scenario.machine = machine;
+            scenario.nodes = nodes;
+            scenario.ranks = ranks;
+            scenario.dtype = dtype;
+            add_choices(lists, scenario, scenarios);
           }
         }
       }
     }
   }
-  if (subjects.size() == kMaxSubjects) {
+  if (scenarios.size() == kMaxScenarios) {
     return Error{"command line", "the lists make too many choices",
-                 "fewer than " + std::to_string(kMaxSubjects)};
+                 "fewer than " + std::to_string(kMaxScenarios)};
   }
-  return subjects;
+  return scenarios;
 }
 
 }  // namespace
 
-void declare_subjects(CLI::App& app, TypedSubjects& typed) {
+void declare_scenarios(CLI::App& app, TypedScenarios& typed) {
   app.add_option("--collective", typed.collective,
                  "list: all_reduce, reduce_scatter, all_gather, all_to_all; or all");
   app.add_option("--machine", typed.machine, "list of presets or files (mi300x)");
@@ -164,13 +164,13 @@ void declare_subjects(CLI::App& app, TypedSubjects& typed) {
   app.add_flag("--in-place", typed.in_place, "input and output share memory");
 }
 
-Result<std::vector<Subject>> read_subjects(const TypedSubjects& typed) {
+Result<std::vector<Scenario>> read_scenarios(const TypedScenarios& typed) {
   Lists lists;
   if (auto error = read_lists(typed, lists)) return *error;
-  Subject subject;
-  subject.version = typed.version;
-  subject.in_place = typed.in_place;
-  return multiply(lists, subject);
+  Scenario scenario;
+  scenario.version = typed.version;
+  scenario.in_place = typed.in_place;
+  return multiply(lists, scenario);
 }
 
 }  // namespace tally::cli

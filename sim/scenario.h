@@ -6,12 +6,12 @@
 
 #include "model/collective.h"
 #include "model/wire_size.h"
-#include "sim/launch.h"
+#include "sim/launch_mode.h"
 
 namespace tally::sim {
 
 /// A row of measured tables, but for its size.
-struct Subject {
+struct Scenario {
   std::string machine = "mi300x";  // as model::find_machine takes it
   int nodes = 1, ranks = 8;
   model::Collective collective = model::Collective::all_reduce;
