@@ -27,7 +27,7 @@ constexpr PathRow kRows[] = {
     {"rccl", "mscclpp/simple",       Movement::two_shot, 1,      "rccl_mscclpp/simple"},
     {"rccl", "dda/flat",             Movement::one_shot, 1,      "rcclx/dda/flat"},
     {"rccl", "dda/tree",             Movement::two_shot, 1,      "rcclx/dda/tree"},
-    {"rccl", "low_precision",        Movement::two_shot, 1,      "rcclx/low_precision"},
+    {"rccl", "low_precision",        Movement::two_shot, 1,      "rcclx/low_precision", true},
     {"nccl", "ring/ll",              Movement::ring,     kLl,    "nccl/ring_ll"},
     {"nccl", "ring/ll128",           Movement::ring,     kLl128, "nccl/ring_ll128"},
     {"nccl", "ring/simple",          Movement::ring,     1,      "nccl/ring_simple"},
@@ -42,17 +42,17 @@ constexpr PathRow kRows[] = {
     {"mscclpp", "two_shot",          Movement::two_shot, kLl,    "mscclpp/two_shot"},
     {"mscclpp", "simple",            Movement::two_shot, 1,      "mscclpp/simple"},
     {"quickreduce", "none",          Movement::two_shot, 1,      "quickreduce/none"},
-    {"quickreduce", "fp8",           Movement::two_shot, 1,      "quickreduce/codec/fp8"},
-    {"quickreduce", "int8",          Movement::two_shot, 1,      "quickreduce/codec/int8"},
-    {"quickreduce", "int6",          Movement::two_shot, 1,      "quickreduce/codec/int6"},
-    {"quickreduce", "int4",          Movement::two_shot, 1,      "quickreduce/codec/int4"},
+    {"quickreduce", "fp8",           Movement::two_shot, 1,      "quickreduce/codec/fp8", true},
+    {"quickreduce", "int8",          Movement::two_shot, 1,      "quickreduce/codec/int8", true},
+    {"quickreduce", "int6",          Movement::two_shot, 1,      "quickreduce/codec/int6", true},
+    {"quickreduce", "int4",          Movement::two_shot, 1,      "quickreduce/codec/int4", true},
     {"vllm", "one_shot",             Movement::one_shot, 1,      "vllm/one_shot"},
     {"vllm", "two_shot",             Movement::two_shot, 1,      "vllm/two_shot"},
     {"p2p_oneshot", "one_shot",      Movement::one_shot, 1,      "p2p_oneshot/one_shot"},
-    {"tally", "flat",                Movement::one_shot, 1,      "tally/flat"},
-    {"tally", "flat_ll",             Movement::one_shot, kLl,    "tally/flat_ll"},
-    {"tally", "tree",                Movement::two_shot, 1,      "tally/tree"},
-    {"tally", "ring",                Movement::ring,     1,      "tally/ring"},
+    {"tally", "flat",                Movement::one_shot, 1,      "tally/flat", true},
+    {"tally", "flat_ll",             Movement::one_shot, kLl,    "tally/flat_ll", true},
+    {"tally", "tree",                Movement::two_shot, 1,      "tally/tree", true},
+    {"tally", "ring",                Movement::ring,     1,      "tally/ring", true},
 };
 // clang-format on
 
@@ -120,7 +120,8 @@ std::vector<Path> paths_of(const Scenario& scenario, const model::Machine& machi
     const Traffic t = traffic(row.movement, scenario.collective, scenario.ranks, scenario.nodes);
     const double falling = std::pow(2.0 / scenario.ranks, term("falling_exponent", 0));
     // Microseconds on the links for a byte of the message, if they carried nothing else.
-    const double per_byte = t.port_bytes * row.link_bytes * wire_ratio(scenario) / bytes_per_us;
+    const double ratio = row.encodes ? wire_ratio(scenario) : 1;
+    const double per_byte = t.port_bytes * row.link_bytes * ratio / bytes_per_us;
     Path path{row.name};
     path.base_us = term("base_us", 0) + t.node_hops * term("node_us", 0);
     if (scenario.launch != Launch::graph) path.base_us += term("stream_us", 0);

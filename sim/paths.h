@@ -20,6 +20,7 @@ struct PathRow {
   Movement movement;
   double link_bytes;
   std::string_view parameters;  // the prefix of its terms in the table of parameters
+  bool encodes = false;         // whether the scenario's wire is what travels
 };
 std::span<const PathRow> path_rows();
 

@@ -26,6 +26,11 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool encodes(std::string_view library) {
+  return library == "tally" || library == "rcclx" || library == "quickreduce";
+}
+
+// What of the scenario nothing is known of.
 std::optional<Error> unknown(const Scenario& scenario) {
   if (!contains(libraries(), scenario.library)) {
     return Error{"library", "unknown library '" + scenario.library + "'",
@@ -35,6 +40,10 @@ std::optional<Error> unknown(const Scenario& scenario) {
   if (!contains(algorithms, scenario.algorithm)) {
     return Error{"algorithm", scenario.library + " has no algorithm '" + scenario.algorithm + "'",
                  model::suggestion(scenario.algorithm, algorithms)};
+  }
+  if (!scenario.wire.is_none() && !encodes(scenario.library)) {
+    return Error{"wire", scenario.library + " sends elements as they are",
+                 "tally, rcclx, quickreduce"};
   }
   return std::nullopt;
 }
