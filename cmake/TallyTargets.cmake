@@ -26,6 +26,9 @@ function(tally_library room)
   target_link_libraries(tally_${room} PUBLIC tally_flags ${arg_DEPENDS})
 endfunction()
 
+# They run longest among the tests without a label, and most so under sanitizers.
+set(TALLY_LONG_TESTS cli_test reference_provenance_test sequences_test study_test verify_test)
+
 # tally_test(name SOURCES ... DEPENDS ... LABELS ... TIMEOUT seconds): a Catch2 program and its
 # CTest entry. Exit status 77 is a skip that says why.
 function(tally_test name)
@@ -34,6 +37,9 @@ function(tally_test name)
   target_link_libraries(${name} PRIVATE tally_test_support ${arg_DEPENDS})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+  if(arg_LABELS OR name IN_LIST TALLY_LONG_TESTS)  # or the last of them would run alone
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
   if(arg_TIMEOUT)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
   endif()
