@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "sim/claim_samples.h"
 
@@ -100,8 +101,9 @@ model::Result<std::vector<Claim>> claims(const World& world) {
   for (Claim claim : g7e_claims(ask)) all.push_back(std::move(claim));
   if (ask.error) return *ask.error;
   for (Claim& claim : all) {
-    std::stable_sort(claim.samples.begin(), claim.samples.end(),
-                     [](const Sample& a, const Sample& b) { return a.value < b.value; });
+    std::sort(claim.samples.begin(), claim.samples.end(), [](const Sample& a, const Sample& b) {
+      return std::tie(a.value, a.setting) < std::tie(b.value, b.setting);
+    });
   }
   return all;
 }

@@ -142,10 +142,12 @@ std::vector<Candidate> pareto_front(std::span<const Candidate> candidates) {
   std::vector<Candidate> front;
   for (const Candidate& c : candidates) {
     const auto beats_c = [&](const Candidate& other) { return dominates(other, c); };
-    if (std::none_of(candidates.begin(), candidates.end(), beats_c)) front.push_back(c);
+    if (std::any_of(candidates.begin(), candidates.end(), beats_c)) continue;
+    const auto is_before = [](const Candidate& a, const Candidate& b) {
+      return merits(a) < merits(b);
+    };
+    front.insert(std::upper_bound(front.begin(), front.end(), c, is_before), c);
   }
-  std::stable_sort(front.begin(), front.end(),
-                   [](const Candidate& a, const Candidate& b) { return merits(a) < merits(b); });
   return front;
 }
 
