@@ -58,8 +58,9 @@ void print_findings(const Sweep& sweep) {
   }
   for (const Curve& curve : sweep.curves) {
     for (const Step& step : curve.steps) {
-      fmt::print("# {}: {} at {}: {}\n", choice_text(curve.scenario), step.threshold, step.bytes,
-                 step.why());
+      const bool is_named = step.why().find(step.threshold) != std::string::npos;
+      fmt::print("# {}: at {}: {}{}\n", choice_text(curve.scenario), step.bytes,
+                 is_named ? "" : step.threshold + ": ", step.why());
     }
   }
   for (const sim::Refusal& refusal : sweep.refused) {

@@ -26,6 +26,12 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool runs_on(std::string_view library, std::string_view arch) {
+  const bool is_amd = arch.starts_with("gfx");
+  if (library == "nccl") return !is_amd;
+  return is_amd || (library != "rccl" && library != "rcclx" && library != "quickreduce");
+}
+
 bool encodes(std::string_view library) {
   return library == "tally" || library == "rcclx" || library == "quickreduce";
 }
@@ -83,6 +89,11 @@ Result<Predictor> Predictor::of(const Scenario& scenario, const Parameters& para
   if (const auto error = unknown(scenario)) return *error;
   const Result<model::Machine>& machine = machine_named(scenario.machine, scenario.nodes);
   if (!machine) return machine.error();
+  if (!runs_on(scenario.library, machine->gpu.arch)) {
+    return Error{"library", scenario.library + " does not run on " + machine->gpu.name,
+                 machine->gpu.arch.starts_with("gfx") ? "rccl, rcclx, mscclpp, vllm, tally"
+                                                      : "nccl, mscclpp, vllm, tally"};
+  }
   const int gpus = machine->topology.nodes * machine->topology.gpus_per_node;
   if (scenario.ranks < 1 || scenario.ranks > gpus) {
     return Error{"ranks",

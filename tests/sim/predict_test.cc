@@ -17,7 +17,13 @@ rc::Gen<Scenario> any_scenario() {
   return rc::gen::exec([] {
     Scenario s;
     s.machine = *rc::gen::elementOf(std::vector<std::string>{"mi300x", "mi350x", "h200", "a100"});
-    s.library = *rc::gen::elementOf(libraries());
+    auto here = libraries();
+    const bool is_amd = s.machine.starts_with("mi");
+    std::erase_if(here, [&](const std::string& library) {
+      const bool is_amds = library == "rccl" || library == "rcclx" || library == "quickreduce";
+      return is_amd ? library == "nccl" : is_amds;
+    });
+    s.library = *rc::gen::elementOf(here);
     s.ranks = *rc::gen::elementOf(std::vector<int>{2, 4, 8});
     s.launch = static_cast<Launch>(*rc::gen::inRange(0, 3));
     s.in_place = *rc::gen::arbitrary<bool>();
@@ -116,6 +122,15 @@ TEST_CASE("what nothing is known of is an error that says what there is", "[sim]
   };
   CHECK(error_of([](Scenario& s) { s.library = "rcl"; }) == "unknown library 'rcl'");
   CHECK(error_of([](Scenario& s) { s.algorithm = "rign"; }) == "tally has no algorithm 'rign'");
+  CHECK(error_of([](Scenario& s) { s.library = "nccl"; }) ==
+        "nccl does not run on AMD Instinct MI300X");
+  CHECK(error_of([](Scenario& s) {
+          s.library = "rccl", s.machine = "h100";
+        }).starts_with("rccl does not run on "));
+  CHECK(error_of([](Scenario& s) {
+          s.library = "rccl";
+          s.wire = *model::parse_wire_size("e4m3fnuz");
+        }) == "rccl sends elements as they are");
   CHECK(error_of([](Scenario& s) { s.ranks = 9; }) == "9 ranks on 8 GPUs of mi300x");
   CHECK(error_of([](Scenario& s) { s.ranks = 0; }) == "0 ranks on 8 GPUs of mi300x");
   CHECK(error_of([](Scenario& s) {
