@@ -4,6 +4,8 @@
 #include "cli/complain.h"
 #include "kernels/emulator/kernel_table.h"
 #include "model/builders.h"
+#include "model/machine.h"
+#include "sim/predict.h"
 #include "verify/plan.h"
 #include "verify/subject.h"
 
@@ -23,6 +25,12 @@ int list(const Arguments& arguments) {
   for (const model::Builder& builder : model::builders()) {
     fmt::print("  {:<26}{}\n", builder.algorithm, model::name(builder.collective));
   }
+  fmt::print("machines of sim\n");
+  for (const std::string& name : model::machine_names()) {
+    fmt::print("  {:<26}{}\n", name, model::find_machine(name)->gpu.name);
+  }
+  fmt::print("libraries of sim\n");
+  for (const std::string& name : sim::libraries()) fmt::print("  {}\n", name);
   fmt::print("wires\n");
   for (const model::Wire& wire : model::all_wires()) fmt::print("  {}\n", wire.name());
   fmt::print("inputs\n");

@@ -21,13 +21,14 @@ constexpr Command kCommands[] = {
     {"sim", "predicts how long collectives take, and which choice is best where", cli::sim},
     {"faults", "plants every known fault, one at a time, and shows what caught it", cli::faults},
     {"formats", "prints the format table, or every code point of one format", cli::formats},
-    {"list", "prints the subjects, algorithms, wires, inputs and faults that there are", cli::list},
+    {"list", "prints the subjects, algorithms, machines, wires, inputs and faults that there are",
+     cli::list},
 };
 
 void print_help(std::FILE* to) {
   fmt::print(to,
-             "Tally checks GPU collectives: the bits they must produce, their error, and their "
-             "memory order.\n\n"
+             "Tally checks GPU collectives: the bits they must produce, their error, their "
+             "memory order, and their time.\n\n"
              "usage: tally COMMAND [...]      tally COMMAND --help\n\n");
   for (const Command& command : kCommands)
     fmt::print(to, "  {:<9}{}\n", command.name, command.what);

@@ -61,16 +61,18 @@ void explain(const sim::Scenario& scenario, std::int64_t bytes, const sim::Predi
   if (!form.empty()) fmt::print("  closed form  {}\n", form);
 }
 
-/// Of our own algorithms: what takes how long, one phase a line. The other time is fitted to
-/// measurements; this one knows the machine's numbers alone.
+/// Where a schedule stands for the path: what takes how long, one phase a line. The other time is
+/// fitted to measurements; this one knows the machine's numbers alone.
 std::optional<model::Error> print_phases(const sim::Scenario& scenario, std::int64_t bytes,
-                                         const std::string& algorithm) {
+                                         const std::string& path) {
   const auto machine = model::find_machine(scenario.machine, scenario.nodes);
   if (!machine) return machine.error();
-  const auto timing = sim::simulate(scenario, *machine, algorithm, bytes);
+  const auto timing = sim::simulate(scenario, *machine, path, bytes);
   if (!timing) return timing.error();
-  fmt::print("  simulated    {:.2f} us from the machine's own numbers:\n", timing->total.micros());
-  std::istringstream lines(sim::to_text(*timing));
+  if (!*timing) return std::nullopt;
+  fmt::print("  simulated    {:.2f} us from the machine's own numbers:\n",
+             (*timing)->total.micros());
+  std::istringstream lines(sim::to_text(**timing));
   for (std::string line; std::getline(lines, line);) fmt::print("    {}\n", line);
   return std::nullopt;
 }
@@ -93,7 +95,6 @@ int sim_predict(const SimOptions& options) {
       has_header = true;
       if (!options.table_on_stdout()) continue;
       explain(scenario, bytes, *prediction);
-      if (scenario.library != "tally") continue;
       const auto error = print_phases(scenario, bytes, prediction->path);
       if (error) return complain(*error);
     }

@@ -135,7 +135,6 @@ Result<bool> parse_flag(std::string_view name) {
 ManifestEntry read_entry(Cells& cells) {
   ManifestEntry entry;
   entry.table.file = cells.name("file");
-  entry.table.version = cells.text("version");
   entry.table.note = cells.text("note");
   Scenario& s = entry.table.scenario;
   s.machine = cells.parsed<std::string>("machine", parse_machine, "");
@@ -143,7 +142,7 @@ ManifestEntry read_entry(Cells& cells) {
   s.ranks = static_cast<int>(cells.integer("ranks", 1, kMostRanks, 0));
   s.collective = cells.parsed("collective", model::parse_collective, s.collective);
   s.library = cells.name("library");
-  s.version = entry.table.version;
+  s.version = cells.text("version");
   s.algorithm = cells.name("algorithm");
   s.wire = cells.parsed("wire", parse_wire_or_none, s.wire);
   s.dtype = cells.parsed("dtype", parse_dtype, s.dtype);

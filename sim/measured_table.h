@@ -19,7 +19,7 @@ struct MeasuredRow {
 
 struct MeasuredTable {
   using Row = MeasuredRow;
-  std::string file, version, note;  // the version is the scenario's too
+  std::string file, note;
   Scenario scenario;
   std::vector<Row> rows;
 };

@@ -39,6 +39,59 @@ double narrowest(const model::Topology& topology, const Route& route) {
   return width;
 }
 
+/// An algorithm of ours, what its steps cost, and into how many alike the message is split.
+struct Work {
+  std::string_view algorithm;
+  Costs costs;
+  int rings = 1;
+};
+
+std::optional<Work> work_of(const Scenario& scenario, const model::Machine& machine,
+                            std::string_view path) {
+  Work work{path, costs_of(machine.gpu, scenario.launch)};
+  if (scenario.library == "tally") return work;
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::string_view family = path.substr(0, slash), name = path.substr(slash + 1);
+  if (family == "dda") {
+    work.algorithm = name;
+    if (begins_with_copy(scenario.collective, name)) {
+      work.costs.copy_launch = from_nanos(machine.gpu.copy_launch_ns.value);
+    }
+    return work;
+  }
+  const Protocol* protocol = find_protocol(scenario.library == "nccl" ? "nccl" : "rccl", name);
+  if (family != "ring" || protocol == nullptr) return std::nullopt;
+  if (scenario.collective != Collective::all_reduce) return std::nullopt;
+  // Libraries lay as many rings over a mesh as a rank has links; none of them shares one.
+  const bool is_mesh = ports_of(machine.topology).kind == Ports::Kind::mesh;
+  return Work{"ring", with_protocol(work.costs, *protocol),
+              is_mesh ? std::max(scenario.ranks / scenario.nodes - 1, 1) : 1};
+}
+
+model::Result<Timing> simulate_algorithm(const Scenario& scenario, const model::Machine& machine,
+                                         const Work& work, std::int64_t bytes) {
+  const auto& [algorithm, costs, rings] = work;
+  model::Shape shape = shape_of(scenario, bytes / rings);
+  if (algorithm == "hierarchical" || algorithm == "halving_doubling") {
+    if (algorithm == "halving_doubling") shape.ranks_per_node = 1;
+    return time(hierarchical_program(shape, scenario.wire), machine.topology, costs);
+  }
+  if (algorithm == "ring" && scenario.ranks > kMostScheduledRanks) {
+    return time(ring_program(shape, scenario.wire), machine.topology, costs);
+  }
+  const model::Builder* builder = model::find_builder(scenario.collective, algorithm);
+  if (builder == nullptr || scenario.ranks > kMostScheduledRanks) {
+    return Error{"--algorithm",
+                 "there is no schedule of " + std::string(algorithm) + " for " +
+                     std::string(model::name(scenario.collective)) + " of " +
+                     std::to_string(scenario.ranks) + " ranks",
+                 "1..64 ranks; of more ring, hierarchical and halving_doubling"};
+  }
+  const model::Schedule schedule = builder->build(shape);
+  return time(program_of(schedule, scenario.wire), machine.topology, costs);
+}
+
 }  // namespace
 
 Terms terms_of(const Scenario& scenario, const model::Machine& machine, std::int64_t bytes) {
@@ -72,27 +125,14 @@ Terms with_bytes(Terms terms, const Scenario& scenario, std::int64_t bytes) {
   return terms;
 }
 
-model::Result<Timing> simulate(const Scenario& scenario, const model::Machine& machine,
-                               std::string_view algorithm, std::int64_t bytes) {
-  const Costs costs = costs_of(machine.gpu, scenario.launch);
-  model::Shape shape = shape_of(scenario, bytes);
-  if (algorithm == "hierarchical" || algorithm == "halving_doubling") {
-    if (algorithm == "halving_doubling") shape.ranks_per_node = 1;
-    return time(hierarchical_program(shape, scenario.wire), machine.topology, costs);
-  }
-  if (algorithm == "ring" && scenario.ranks > kMostScheduledRanks) {
-    return time(ring_program(shape, scenario.wire), machine.topology, costs);
-  }
-  const model::Builder* builder = model::find_builder(scenario.collective, algorithm);
-  if (builder == nullptr || scenario.ranks > kMostScheduledRanks) {
-    return Error{"--algorithm",
-                 "there is no schedule of " + std::string(algorithm) + " for " +
-                     std::string(model::name(scenario.collective)) + " of " +
-                     std::to_string(scenario.ranks) + " ranks",
-                 "1..64 ranks; of more ring, hierarchical and halving_doubling"};
-  }
-  const model::Schedule schedule = builder->build(shape);
-  return time(program_of(schedule, scenario.wire), machine.topology, costs);
+model::Result<std::optional<Timing>> simulate(const Scenario& scenario,
+                                              const model::Machine& machine, std::string_view path,
+                                              std::int64_t bytes) {
+  const auto work = work_of(scenario, machine, path);
+  if (!work) return std::optional<Timing>();
+  const auto timing = simulate_algorithm(scenario, machine, *work, bytes);
+  if (!timing) return timing.error();
+  return std::optional<Timing>(*timing);
 }
 
 }  // namespace tally::sim

@@ -4,6 +4,7 @@
 // simulation, which agree where no links are shared. (sim/predict.h has the fitted parameters.)
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/closed_forms.h"
 #include "sim/scenario.h"
@@ -18,9 +19,13 @@ Terms terms_of(const Scenario& scenario, const model::Machine& machine, std::int
 /// The same terms for another message.
 Terms with_bytes(Terms terms, const Scenario& scenario, std::int64_t bytes);
 
-/// Simulates an algorithm of model/builders.h, hierarchical or halving_doubling; large rings and
-/// hierarchies without their schedules. An error names what cannot be built or reached.
-model::Result<Timing> simulate(const Scenario& scenario, const model::Machine& machine,
-                               std::string_view algorithm, std::int64_t bytes);
+/// Simulates a path of a prediction: one of our algorithms, RCCLX's flat or tree, which begins
+/// with a copy by the host, or a library's ring with its protocol's bytes and hop latency, one
+/// of those that a mesh has room for; large
+/// rings and hierarchies without their schedules. Nothing for paths that no schedule stands for. An
+/// error names what cannot be built or reached.
+model::Result<std::optional<Timing>> simulate(const Scenario& scenario,
+                                              const model::Machine& machine, std::string_view path,
+                                              std::int64_t bytes);
 
 }  // namespace tally::sim

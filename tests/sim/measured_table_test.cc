@@ -64,7 +64,6 @@ TEST_CASE("a row of a manifest says what was measured", "[sim]") {
   REQUIRE(a.table.scenario.collective == model::Collective::all_to_all);
   REQUIRE(a.table.scenario.library == "nccl");
   REQUIRE(a.table.scenario.version == "2.27.5, forced");
-  REQUIRE(a.table.version == "2.27.5, forced");
   REQUIRE(a.table.scenario.algorithm == "ring");
   REQUIRE(a.table.scenario.wire.name == "e4m3fnuz:b32:f16");
   REQUIRE(a.table.scenario.dtype == model::Format::f16);

@@ -154,7 +154,7 @@ TEST_CASE("an algorithm without kernels takes what its simulation does, to the p
     RC_ASSERT(bool(machine));
     const auto simulated = simulate(s, *machine, s.algorithm, bytes);
     RC_ASSERT(bool(simulated));
-    RC_ASSERT(predict(s, bytes)->time == simulated->total);
+    RC_ASSERT(predict(s, bytes)->time == (*simulated)->total);
   });
 }
 
@@ -168,6 +168,26 @@ TEST_CASE("what has no schedule is not simulated", "[sim]") {
   CHECK(simulate(s, *machine, "ring", 1 << 20));
   s.algorithm = "halving_doubling";
   CHECK(predict(s, 1 << 20).error().what == "halving_doubling is of one node");
+}
+
+TEST_CASE("a library's ring is simulated with its protocol, and DDA's tree with its copy",
+          "[sim]") {
+  const auto machine = model::find_machine("mi300x");
+  REQUIRE(machine);
+  Scenario s;
+  const auto total = [&](const char* path) {
+    const auto timing = simulate(s, *machine, path, 1 << 20);
+    REQUIRE(timing);
+    return *timing ? (*timing)->total : Picos{};
+  };
+  const Picos tree = total("tree");
+  s.library = "rcclx";
+  CHECK(total("dda/tree") == tree + from_nanos(machine->gpu.copy_launch_ns.value));
+  s.library = "rccl";
+  CHECK(total("ring/ll") > total("ring/ll128"));  // twice the bytes, and as long a hop
+  CHECK(total("ring/simple").n > 0);
+  CHECK(total("msccl/allpairs_ll").n == 0);  // no schedule of ours stands for it
+  CHECK(total("p2p").n == 0);
 }
 
 TEST_CASE("every launch has a name that is read back", "[sim]") {
