@@ -76,6 +76,12 @@ class Problem {
     return j;
   }
 
+  /// Whether an unknown lies at a limit and would leave it: the others then step without it.
+  bool is_held(Eigen::Index k, double z, double gradient) const {
+    const ParameterRow& row = parameter_rows()[unknowns_[static_cast<std::size_t>(k)]];
+    return gradient < 0 ? z >= std::log(row.most) : z <= std::log(row.least);
+  }
+
   Eigen::VectorXd clamped(Eigen::VectorXd z) const {
     for (Eigen::Index k = 0; k < z.size(); ++k) {
       const ParameterRow& row = parameter_rows()[unknowns_[static_cast<std::size_t>(k)]];
@@ -135,8 +141,14 @@ bool improve(Problem& problem, Eigen::VectorXd& z, double& damping) {
   const Eigen::VectorXd r = problem.residuals();
   const Eigen::MatrixXd j = problem.jacobian(z, r);
   const Eigen::VectorXd w = r.unaryExpr(&weight);
-  const Eigen::MatrixXd normal = j.transpose() * w.asDiagonal() * j;
-  const Eigen::VectorXd gradient = j.transpose() * w.asDiagonal() * r;
+  Eigen::MatrixXd normal = j.transpose() * w.asDiagonal() * j;
+  Eigen::VectorXd gradient = j.transpose() * w.asDiagonal() * r;
+  for (Eigen::Index k = 0; k < z.size(); ++k) {
+    if (!problem.is_held(k, z[k], gradient[k])) continue;
+    normal.row(k).setZero();
+    normal.col(k).setZero();
+    gradient[k] = 0;
+  }
   const double before = loss(r);
   for (; damping < 1e8; damping *= 4) {
     Eigen::MatrixXd damped = normal;

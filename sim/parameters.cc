@@ -77,14 +77,15 @@ const Parameters& Parameters::fitted() {
 }
 
 std::optional<double> Parameters::find(std::string_view prefix, std::string_view term,
-                                       std::string_view machine, std::string_view arch) const {
+                                       std::initializer_list<std::string_view> of) const {
   for (std::string_view level = prefix; !level.empty();) {
     const std::string name = std::string(level) + "/" + std::string(term);
-    for (const std::string& qualified :
-         {name + "@" + std::string(machine), name + "@" + std::string(arch), name}) {
-      const auto row = row_indices().find(qualified);
+    for (const std::string_view whose : of) {
+      const auto row = row_indices().find(name + "@" + std::string(whose));
       if (row != row_indices().end()) return values_[row->second].value;
     }
+    const auto row = row_indices().find(name);
+    if (row != row_indices().end()) return values_[row->second].value;
     const std::size_t slash = level.rfind('/');
     level = slash == std::string_view::npos ? "" : level.substr(0, slash);
   }

@@ -3,6 +3,7 @@
 // What the libraries' closed forms need beside the machines' own numbers: a table, of which
 // `tally sim --calibrate` fits most from measured times.
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,8 +16,8 @@
 namespace tally::sim {
 
 /// A row says where a value may lie, and where it comes from. The name is
-/// LIBRARY/PATH/TERM, or that and @ the arch or machine for which alone it holds. A term's unit is
-/// its suffix; without one it is a ratio.
+/// LIBRARY/PATH/TERM, or that and @ the machine, arch or fabric for which alone it holds. A term's
+/// unit is its suffix; without one it is a ratio.
 struct ParameterRow {
   std::string_view name;
   double initial, least, most;  // least == most: taken from the source, and not fitted
@@ -41,10 +42,10 @@ class Parameters {
   const Parameter& operator[](std::size_t row) const { return values_[row]; }
   void set(std::size_t row, const Parameter& parameter) { values_[row] = parameter; }
 
-  /// The value of `prefix`/`term`: of that machine, or else of that arch, or else for all. Nothing
-  /// where the table has none.
+  /// The value of `prefix`/`term` for the first of these machines, archs or fabrics that has one of
+  /// its own, or else for all; then of the prefix a level up. Nothing where the table has none.
   std::optional<double> find(std::string_view prefix, std::string_view term,
-                             std::string_view machine, std::string_view arch) const;
+                             std::initializer_list<std::string_view> of) const;
 
   /// {"made_by": command, "parameters": [{name, value, low, high, unit, evidence, source}]}.
   std::string to_json(std::string_view made_by) const;

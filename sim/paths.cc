@@ -104,8 +104,8 @@ std::string_view Path::bound_by(double bytes) const {
 
 std::vector<Path> paths_of(const Scenario& scenario, const model::Machine& machine,
                            const Parameters& parameters) {
-  const double bytes_per_us =
-      port_bandwidth(ports_of(machine.topology), scenario.ranks, scenario.nodes) / 1e6;
+  const Ports ports = ports_of(machine.topology);
+  const double bytes_per_us = port_bandwidth(ports, scenario.ranks, scenario.nodes) / 1e6;
   std::vector<Path> paths;
   for (const PathRow& row : kRows) {
     if (row.library != scenario.library &&
@@ -114,7 +114,8 @@ std::vector<Path> paths_of(const Scenario& scenario, const model::Machine& machi
     }
     const std::string_view prefix = parameters_for(row, machine.gpu.arch);
     const auto term = [&](std::string_view name, double otherwise) {
-      const auto found = parameters.find(prefix, name, machine.name, machine.gpu.arch);
+      const auto found =
+          parameters.find(prefix, name, {machine.name, machine.gpu.arch, sim::name(ports.kind)});
       return found.value_or(otherwise);
     };
     const Traffic t = traffic(row.movement, scenario.collective, scenario.ranks, scenario.nodes);

@@ -26,6 +26,13 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Loads and stores reach the memory of a node's own GPUs alone.
+bool spans_nodes(const Scenario& scenario) {
+  const std::string& library = scenario.library;
+  if (library == "tally") return scenario.algorithm == "hierarchical";
+  return library == "rccl" || library == "rcclx" || library == "nccl";
+}
+
 bool runs_on(std::string_view library, std::string_view arch) {
   const bool is_amd = arch.starts_with("gfx");
   if (library == "nccl") return !is_amd;
@@ -64,9 +71,6 @@ std::optional<Error> cannot_be_built(const Scenario& scenario) {
     return Error{"algorithm", scenario.algorithm + " is an all_reduce",
                  "flat, for " + std::string(model::name(scenario.collective))};
   }
-  if (scenario.algorithm == "halving_doubling" && scenario.nodes > 1) {
-    return Error{"algorithm", "halving_doubling is of one node", "hierarchical, of several"};
-  }
   return std::nullopt;
 }
 
@@ -93,6 +97,10 @@ Result<Predictor> Predictor::of(const Scenario& scenario, const Parameters& para
     return Error{"library", scenario.library + " does not run on " + machine->gpu.name,
                  machine->gpu.arch.starts_with("gfx") ? "rccl, rcclx, mscclpp, vllm, tally"
                                                       : "nccl, mscclpp, vllm, tally"};
+  }
+  if (scenario.nodes > 1 && !spans_nodes(scenario)) {
+    return Error{"nodes", scenario.library + " " + scenario.algorithm + " is of one node",
+                 scenario.library == "tally" ? "hierarchical" : "rccl, rcclx or nccl"};
   }
   const int gpus = machine->topology.nodes * machine->topology.gpus_per_node;
   if (scenario.ranks < 1 || scenario.ranks > gpus) {

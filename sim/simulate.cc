@@ -13,6 +13,7 @@ using model::Collective;
 using model::Error;
 
 constexpr int kMostScheduledRanks = 64;  // of model/builders.h
+constexpr int kMostRingRanks = 2048;     // a ring's events grow with their square
 
 /// The collective's own count (model/collective.h).
 std::int64_t count_of(const Scenario& scenario, std::int64_t bytes) {
@@ -129,7 +130,8 @@ model::Result<std::optional<Timing>> simulate(const Scenario& scenario,
                                               const model::Machine& machine, std::string_view path,
                                               std::int64_t bytes) {
   const auto work = work_of(scenario, machine, path);
-  if (!work) return std::optional<Timing>();
+  const bool is_long_ring = work && work->algorithm == "ring" && scenario.ranks > kMostRingRanks;
+  if (!work || is_long_ring) return std::optional<Timing>();
   const auto timing = simulate_algorithm(scenario, machine, *work, bytes);
   if (!timing) return timing.error();
   return std::optional<Timing>(*timing);

@@ -22,8 +22,9 @@ Terms with_bytes(Terms terms, const Scenario& scenario, std::int64_t bytes);
 /// Simulates a path of a prediction: one of our algorithms, RCCLX's flat or tree, which begins
 /// with a copy by the host, or a library's ring with its protocol's bytes and hop latency, one
 /// of those that a mesh has room for; large
-/// rings and hierarchies without their schedules. Nothing for paths that no schedule stands for. An
-/// error names what cannot be built or reached.
+/// rings and hierarchies without their schedules. Nothing for paths that no schedule stands for,
+/// and for rings of more than 2048 ranks, which would take minutes. An error names what cannot be
+/// built or reached.
 model::Result<std::optional<Timing>> simulate(const Scenario& scenario,
                                               const model::Machine& machine, std::string_view path,
                                               std::int64_t bytes);

@@ -66,6 +66,11 @@ Ports ports_of(const model::Topology& topology) {
   return ports;
 }
 
+std::string_view name(Ports::Kind kind) {
+  constexpr std::string_view kNames[] = {"mesh", "switch", "pcie"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 double port_bandwidth(const Ports& ports, int ranks, int nodes) {
   const double link = ports.link_bytes_per_s, gpus = ports.gpus_per_node;
   if (nodes == 1) return ports.kind == Ports::Kind::mesh ? std::max(ranks - 1, 1) * link : link;

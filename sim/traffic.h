@@ -3,6 +3,7 @@
 // What a way of moving data asks of a machine, whatever the library: hops, and bytes on its links.
 
 #include <cstdint>
+#include <string_view>
 
 #include "model/collective.h"
 #include "model/machine.h"
@@ -36,6 +37,7 @@ struct Ports {
   double node_bytes_per_s;  // all network interfaces of a node; 0 where there is none
 };
 Ports ports_of(const model::Topology& topology);
+std::string_view name(Ports::Kind kind);  // mesh, switch, pcie
 
 /// For `ranks` ranks over `nodes` nodes, per second: how much leaves a GPU where all its links are
 /// busy. A mesh gives each peer a link. Over nodes as many rings as GPUs in a node pass through

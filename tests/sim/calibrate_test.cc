@@ -56,6 +56,10 @@ std::vector<MeasuredTable> computed_tables(double spread, double outlier) {
   return tables;
 }
 
+double predicted(const MeasuredTable& table, std::int64_t bytes) {
+  return Predictor::of(table.scenario, truth())->micros(bytes);
+}
+
 /// Without noise what is left is the optimiser's tolerance, 1e-7 of the loss, seen through a
 /// condition number of about 100; far below any noise.
 constexpr double kExactFit = 0.001;
@@ -74,6 +78,20 @@ TEST_CASE("parameters are found again from times that they made", "[sim]") {
   CHECK(check->all.p90_rel_err < kExactFit);
   // The same times are far from the table's initial values: the check can fail.
   CHECK_FALSE(validate(computed_tables(0, 1), Parameters())->all.median_rel_err < kExactFit);
+}
+
+TEST_CASE("a parameter that would leave its limits does not stop the others", "[sim]") {
+  auto tables = computed_tables(0, 1);
+  // Twice the links' efficiency is beyond what the table of parameters allows.
+  for (MeasuredTable& table : tables) {
+    const double base = predicted(table, 0);
+    for (auto& row : table.rows) row.time_us = base + (row.time_us - base) / 3;
+  }
+  const auto fit = calibrate(tables);
+  REQUIRE(fit);
+  CHECK(named(fit->parameters, "quickreduce/none/efficiency").value == 1.5);
+  CHECK(named(fit->parameters, "quickreduce/none/base_us").value >
+        2 * named(Parameters(), "quickreduce/none/base_us").value);
 }
 
 TEST_CASE("one row in twenty that is five times too long moves nothing beyond the noise", "[sim]") {
@@ -152,16 +170,15 @@ TEST_CASE("parameters are read as they were written", "[sim]") {
   }
 }
 
-TEST_CASE("a term is looked for on its machine, its arch, for all, and then a level up", "[sim]") {
+TEST_CASE("a term is looked for on its machine, arch and fabric, for all, and then a level up",
+          "[sim]") {
   const Parameters p;
-  const auto find = [&](const char* prefix, const char* term, const char* machine,
-                        const char* arch) { return p.find(prefix, term, machine, arch); };
-  CHECK(find("nccl/ring_ll", "base_us", "rtxpro6000_3switch", "sm_120") == 14);
-  CHECK(find("nccl/ring_ll", "base_us", "rtxpro6000", "sm_120") == 8);
-  CHECK(find("nccl/ring_ll", "base_us", "l40s", "sm_89") == 6.6);
-  CHECK(find("quickreduce/codec/int4", "efficiency", "", "") == 0.95);
-  CHECK(find("rccl/ring_ll", "host_us", "", "") == 5);
-  CHECK_FALSE(find("rccl/ring_ll", "nonsense", "", ""));
+  CHECK(p.find("nccl/ring_ll", "base_us", {"rtxpro6000_3switch", "sm_120", "pcie"}) == 14);
+  CHECK(p.find("nccl/ring_ll", "base_us", {"rtxpro6000", "sm_120", "pcie"}) == 8);
+  CHECK(p.find("nccl/ring_ll", "base_us", {"b200", "sm_100", "switch"}) == 6.6);
+  CHECK(p.find("quickreduce/codec/int4", "efficiency", {}) == 0.95);
+  CHECK(p.find("rccl/ring_ll", "host_us", {}) == 5);
+  CHECK_FALSE(p.find("rccl/ring_ll", "nonsense", {}));
 }
 
 TEST_CASE("every parameter is used by a path, and has a source and a unit in its name", "[sim]") {

@@ -167,7 +167,9 @@ TEST_CASE("what has no schedule is not simulated", "[sim]") {
   CHECK_FALSE(simulate(s, *machine, "flat", 1 << 20));  // schedules have at most 64 ranks
   CHECK(simulate(s, *machine, "ring", 1 << 20));
   s.algorithm = "halving_doubling";
-  CHECK(predict(s, 1 << 20).error().what == "halving_doubling is of one node");
+  CHECK(predict(s, 1 << 20).error().what == "tally halving_doubling is of one node");
+  s.algorithm = "tree";
+  CHECK(predict(s, 1 << 20).error().what == "tally tree is of one node");
 }
 
 TEST_CASE("a library's ring is simulated with its protocol, and DDA's tree with its copy",
