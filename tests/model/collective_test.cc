@@ -187,4 +187,15 @@ TEST_CASE("names are the ones of flags and reports", "[model]") {
   REQUIRE(name(Accumulate::f32) == "f32");
 }
 
+TEST_CASE("a collective is parsed from its own name", "[model]") {
+  for (const Collective collective :
+       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
+        Collective::all_to_all, Collective::all_to_all_v}) {
+    const auto parsed = parse_collective(name(collective));
+    REQUIRE(parsed);
+    REQUIRE(*parsed == collective);
+  }
+  REQUIRE(parse_collective("allgather").error().hint == "did you mean 'all_gather'?");
+}
+
 }  // namespace tally::model
