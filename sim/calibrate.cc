@@ -195,9 +195,10 @@ void add_intervals(Problem& problem, const Eigen::VectorXd& z, const Parameters&
   }
 }
 
-std::optional<Error> first_error(std::span<const MeasuredTable> tables) {
+std::optional<Error> first_error(std::span<const MeasuredTable> tables,
+                                 const Parameters& parameters) {
   for (const MeasuredTable& table : tables) {
-    const auto predictor = Predictor::of(table.scenario);
+    const auto predictor = Predictor::of(table.scenario, parameters);
     if (predictor) continue;
     Error error = predictor.error();
     error.where = table.file + ": " + error.where;
@@ -208,7 +209,7 @@ std::optional<Error> first_error(std::span<const MeasuredTable> tables) {
 
 Result<Calibration> calibrate_in(int most_rounds, std::span<const MeasuredTable> tables,
                                  const Parameters& start) {
-  if (const auto error = first_error(tables)) return *error;
+  if (const auto error = first_error(tables, start)) return *error;
   Problem problem(tables, start);
   Eigen::VectorXd z = problem.clamped(problem.start());
   problem.move_to(z);

@@ -30,14 +30,15 @@ int library_version(std::string_view text) {
   return major * 100 + std::clamp(minor, 0, 99);
 }
 
-// RCCL loads MSCCL's files up to 2.27, in single-process runs only where it is told to.
-// Source: ROCm/rccl, CHANGELOG.md (2.28), and RCCL_MSCCL_ENABLE_SINGLE_PROCESS.
+// RCCL loads MSCCL's files up to 2.27; in a single process of several ranks 2.20 did not, and later
+// ones do, as tables of both show. Source: ROCm/rccl, CHANGELOG.md (2.28), and
+// RCCL_MSCCL_ENABLE_SINGLE_PROCESS.
 bool has_msccl(const Scenario& scenario) {
-  if (scenario.launch == Launch::single_process) return false;
   if (scenario.version.find("no MSCCL") != std::string::npos) return false;
   if (scenario.version.find("with MSCCL") != std::string::npos) return true;
   const int version = library_version(scenario.version);
-  return version != 0 && version < 228;
+  const int first = scenario.launch == Launch::single_process ? 221 : 1;
+  return version >= first && version < 228;
 }
 
 // In one node RCCL compares LL with Simple by its own cost model; gfx942 and gfx950 have the same

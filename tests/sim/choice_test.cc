@@ -58,9 +58,11 @@ TEST_CASE("RCCL has MSCCL up to 2.27, or where the version says so, and in proce
     CAPTURE(without);
     CHECK(on_amd(scenario("rccl", without), kMiB).starts_with("ring/"));
   }
-  Scenario s = scenario("rccl", "2.22.3");
+  Scenario s = scenario("rccl", "2.20.5");
   s.launch = Launch::single_process;
   CHECK(on_amd(s, kMiB) == "ring/simple");
+  s.version = "2.22.3";
+  CHECK(on_amd(s, kMiB) == "msccl/allpairs_simple");
 }
 
 TEST_CASE("in a graph RCCL takes MSCCL++ from 32 bytes to 1 MiB", "[sim]") {
