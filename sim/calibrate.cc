@@ -184,7 +184,7 @@ void add_intervals(Problem& problem, const Eigen::VectorXd& z, const Parameters&
       result.parameters.set(row, {start[row].value, limits.least, limits.most});
       continue;
     }
-    const double value = std::exp(z[k]);
+    const double value = std::clamp(std::exp(z[k]), limits.least, limits.most);
     const double spread =
         std::exp(kNormal95 * std::sqrt(std::max(variance * covariance(k, k), 0.0)));
     const bool is_inside = value > limits.least * 1.001 && value < limits.most * 0.999;

@@ -13,9 +13,6 @@ using Names = std::vector<std::string_view>;
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-bool reduces(Collective collective) {
-  return collective == Collective::all_reduce || collective == Collective::reduce_scatter;
-}
 bool exchanges(Collective collective) {
   return collective == Collective::all_to_all || collective == Collective::all_to_all_v;
 }
@@ -153,7 +150,9 @@ Names nccl(const Scenario& scenario, std::string_view arch, const Ports& ports,
   if (bytes / scenario.ranks <= 16 * kKiB) return {"ring/ll"};
   Names names{"ring/ll128", "ring/simple"};
   const bool has_nvls = arch == "sm_90" && scenario.ranks > 2;
-  if (has_nvls && !is_forced_ring && reduces(scenario.collective)) names.push_back("nvls");
+  if (has_nvls && !is_forced_ring && scenario.collective == Collective::all_reduce) {
+    names.push_back("nvls");
+  }
   return names;
 }
 

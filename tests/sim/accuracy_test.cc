@@ -67,7 +67,7 @@ TEST_CASE("our own measurements and other public ones keep the promise too", "[s
   const auto validation =
       validate(tables_of({kMeasurements + "h200_x2", kMeasurements + "public"}));
   REQUIRE(validation);
-  CHECK(validation->files.size() == 30);
+  CHECK(validation->files.size() == 45);
   CHECK(holds(*validation));
 }
 
