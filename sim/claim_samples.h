@@ -29,7 +29,9 @@ class Asker {
     return value_of(world_.predict(scenario, bytes), {});
   }
   Answer infer(const Question& question, const Price& price) {
-    return value_of(sim::infer(question, machine(question.machine).gpu, price), {});
+    const model::GpuFacts& gpu = machine(question.machine).gpu;
+    if (error) return {};  // of a machine that the world does not have nothing is to be asked
+    return value_of(sim::infer(question, gpu, price), {});
   }
 
  private:

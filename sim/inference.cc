@@ -42,6 +42,8 @@ Picos launch_of(const model::GpuFacts& gpu, Launch launch) {
   return from_nanos(launch == Launch::graph ? gpu.graph_launch_ns.value : gpu.launch_ns.value);
 }
 
+constexpr double kLongestSeconds = 86400;  // of one kind of kernel in a step
+
 /// Adds up a question's answer.
 class Sum {
  public:
@@ -51,6 +53,10 @@ class Sum {
   std::optional<model::Error> add(const Block& block) {
     for (const Operation& operation : block.operations) {
       if (const auto* kernel = std::get_if<Kernel>(&operation)) {
+        if (block.times * seconds_of(*kernel, roofline_) > kLongestSeconds) {
+          return model::Error{"--context", "a step of more than a day",
+                              "fewer tokens: --context, --batch"};
+        }
         add(block, *kernel);
       } else if (auto error = add(block, std::get<Exchange>(operation))) {
         return error;

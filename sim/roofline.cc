@@ -34,10 +34,14 @@ Roofline attained(const model::GpuFacts& gpu) {
           .bytes_per_s = gpu.memory_bytes_per_s.value * (is_measured ? 1 : kMemoryAttainment)};
 }
 
+double seconds_of(const Kernel& kernel, const Roofline& roofline) {
+  return std::max(kernel.flops / roofline.flops_of(kernel), kernel.bytes / roofline.bytes_per_s);
+}
+
 KernelTime time_of(const Kernel& kernel, const Roofline& roofline) {
   const double compute = kernel.flops / roofline.flops_of(kernel);
   const double memory = kernel.bytes / roofline.bytes_per_s;
-  return {from_nanos(std::max(compute, memory) * 1e9), compute > memory ? "compute" : "memory"};
+  return {from_nanos(seconds_of(kernel, roofline) * 1e9), compute > memory ? "compute" : "memory"};
 }
 
 }  // namespace tally::sim

@@ -24,6 +24,9 @@ struct Roofline {
 /// leaves. A GPU without fp8 units computes in f16.
 Roofline attained(const model::GpuFacts& gpu);
 
+/// The longer of computing and moving bytes.
+double seconds_of(const Kernel& kernel, const Roofline& roofline);
+
 struct KernelTime {
   Picos time;
   std::string_view bound_by;  // compute, memory

@@ -89,6 +89,15 @@ TEST_CASE("tokens a second: the batch's in decode, all contexts' in prefill", "[
   CHECK(prefill.tokens_per_s == 1024 / (prefill.time.micros() / 1e6));
 }
 
+TEST_CASE("a step of more than a day is an error, not a number that has no room", "[sim]") {
+  const auto endless = sim::infer({.model = "llama3-405b",
+                                   .phase = InferencePhase::prefill,
+                                   .batch = 1 << 20,
+                                   .context = 1 << 24});
+  REQUIRE_FALSE(endless);
+  CHECK(endless.error().what == "a step of more than a day");
+}
+
 TEST_CASE("one GPU has no communication, and two take half the compute", "[sim]") {
   Question question{
       .model = "llama3-8b", .tp = 1, .phase = InferencePhase::prefill, .context = 8192};
