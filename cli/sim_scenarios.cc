@@ -58,7 +58,7 @@ std::optional<Error> read_lists(const TypedScenarios& typed, Lists& lists) {
     return name_in("--library", text, sim::libraries());
   };
   const auto collective = [](const std::string& text) -> Result<model::Collective> {
-    const auto found = verify::parse_collective(text);
+    const auto found = model::parse_collective(text);
     if (!found || *found != model::Collective::all_to_all_v) return found;
     return Error{"--collective", "of all_to_all_v no time is predicted: counts decide it",
                  "--collective all_to_all"};

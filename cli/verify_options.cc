@@ -236,7 +236,7 @@ std::optional<Error> read_plan(const Typed& typed, Plan& plan) {
   const auto first = [&](std::optional<Error> found) {
     if (!error) error = std::move(found);
   };
-  first(read_list_or_all(typed.collective, all_collectives(), verify::parse_collective,
+  first(read_list_or_all(typed.collective, all_collectives(), model::parse_collective,
                          plan.collectives));
   first(read_list_or_all(typed.algorithm, all_algorithms(), verify::parse_algorithm,
                          plan.algorithms));

@@ -2,18 +2,11 @@
 
 #include <cstdint>
 
+#include "fuzz/topology_check.h"
 #include "model/topology_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tally::model;
-  const auto machine = parse_topology_text("fuzz.txt", {reinterpret_cast<const char*>(data), size});
-  if (machine) {
-    TALLY_CHECK(is_connected(machine->topology), "a machine that falls apart");
-    for (const Link& link : machine->topology.links) {
-      TALLY_CHECK(link.bytes_per_s > 0 && link.latency_ns >= 0, "a link without a rate");
-    }
-  } else {
-    TALLY_CHECK(!machine.error().what.empty() && !machine.error().hint.empty(), "a silent error");
-  }
+  tally::fuzz::check_machine(
+      tally::model::parse_topology_text("fuzz.txt", {reinterpret_cast<const char*>(data), size}));
   return 0;
 }

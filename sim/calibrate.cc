@@ -13,9 +13,6 @@ namespace {
 using model::Error;
 using model::Result;
 
-/// Residuals beyond this, 3 %, are taken for outliers by degrees: what two sources of the same
-/// configuration differ by (the in-place and out-of-place columns of rccl-tests: 1 to 3 %).
-constexpr double kNoise = 0.03;
 constexpr double kStep = 1e-4;                   // of a logarithm, for a derivative
 constexpr double kNormal95 = 1.959963984540054;  // the normal distribution's 97.5th percentile
 constexpr double kFlat = 1e-6;                   // a curvature that no row makes
@@ -156,7 +153,7 @@ bool improve(Problem& problem, Eigen::VectorXd& z, double& damping) {
     const Eigen::VectorXd next = problem.clamped(z - damped.ldlt().solve(gradient));
     problem.move_to(next);
     const double after = loss(problem.residuals());
-    if (after < before * (1 - 1e-7)) {
+    if (after < before * (1 - kLeastGain)) {
       z = next;
       damping = std::max(damping / 8, 1e-9);
       return true;

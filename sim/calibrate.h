@@ -11,6 +11,12 @@
 
 namespace tally::sim {
 
+/// Residuals beyond this, 3 %, are taken for outliers by degrees: what two sources of the same
+/// configuration differ by (the in-place and out-of-place columns of rccl-tests: 1 to 3 %).
+inline constexpr double kNoise = 0.03;
+/// A fit ends where a round makes the loss smaller by less than this part of it.
+inline constexpr double kLeastGain = 1e-7;
+
 struct Calibration {
   Parameters parameters;  // with intervals of 95 % confidence; of those not met, the initial ones
   std::vector<bool> is_determined;  // by row: fitted, met by the tables, and not at a limit

@@ -42,11 +42,4 @@ Costs with_protocol(Costs costs, const Protocol& protocol) {
   return costs;
 }
 
-bool begins_with_copy(model::Collective collective, std::string_view algorithm) {
-  using model::Collective;
-  return collective == Collective::all_reduce
-             ? algorithm == "tree"
-             : collective == Collective::reduce_scatter || collective == Collective::all_to_all;
-}
-
 }  // namespace tally::sim

@@ -38,9 +38,5 @@ struct Costs {
 
 Costs costs_of(const model::GpuFacts& gpu, Launch launch);
 Costs with_protocol(Costs costs, const Protocol& protocol);
-/// RCCLX's tree, reduce_scatter and all_to_all begin with a copy by the host into the staging
-/// buffer (meta-pytorch/torchcomms, comms/common/algorithms); its flat algorithms stage in the
-/// kernel.
-bool begins_with_copy(model::Collective collective, std::string_view algorithm);
 
 }  // namespace tally::sim

@@ -40,6 +40,15 @@ double narrowest(const model::Topology& topology, const Route& route) {
   return width;
 }
 
+// RCCLX's tree, reduce_scatter and all_to_all begin with a copy by the host into the staging buffer
+// (meta-pytorch/torchcomms, comms/common/algorithms); its flat algorithms, and ours, stage in the
+// kernel.
+bool begins_with_copy(Collective collective, std::string_view algorithm) {
+  return collective == Collective::all_reduce
+             ? algorithm == "tree"
+             : collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+}
+
 /// An algorithm of ours, what its steps cost, and into how many alike the message is split.
 struct Work {
   std::string_view algorithm;

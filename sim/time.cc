@@ -272,11 +272,7 @@ model::Result<Timing> time(const Program& program, const model::Topology& topolo
 
 model::Result<Timing> time(const model::Schedule& schedule, const model::Machine& machine,
                            Launch launch) {
-  Costs costs = costs_of(machine.gpu, launch);
-  if (begins_with_copy(schedule.collective, schedule.algorithm)) {
-    costs.copy_launch = from_nanos(machine.gpu.copy_launch_ns.value);
-  }
-  return time(program_of(schedule), machine.topology, costs);
+  return time(program_of(schedule), machine.topology, costs_of(machine.gpu, launch));
 }
 
 std::string to_text(const Timing& timing) {

@@ -211,7 +211,7 @@ model::Result<Case> parse_case(const std::string& text) {
     fields.erase(fields.begin() + kFields);
   }
   if (fields.size() != kFields) return bad_field(text, "a case");
-  const auto collective = parse_collective(fields[0]);
+  const auto collective = model::parse_collective(fields[0]);
   const auto algorithm = parse_algorithm(fields[1]);
   const auto dtype = parse_element(fields[2]);
   const auto wire = model::parse_wire(fields[3]);

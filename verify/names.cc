@@ -34,10 +34,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
-model::Result<model::Collective> parse_collective(std::string_view text) {
-  return model::parse_collective(text);
-}
-
 model::Result<model::ElementType> parse_element(std::string_view text) {
   const auto moved = model::find_element_type(text);
   if (moved && moved->moves_only()) return *moved;

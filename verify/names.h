@@ -26,7 +26,6 @@ std::optional<Integer> parse_integer(std::string_view text) {
 /// The pieces between separators; one empty piece for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
 
-model::Result<model::Collective> parse_collective(std::string_view name);
 /// f32, bf16, f16 and their aliases float, bfloat16, half; types that only move.
 model::Result<model::ElementType> parse_element(std::string_view name);
 /// The same without types that only move.

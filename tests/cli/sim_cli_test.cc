@@ -156,7 +156,7 @@ TEST_CASE("sim --tune: a communicator that is given the table chooses by it", "[
   for (const Json& object : objects(kTune + "--collective all_reduce --dtype bf16 --json -")) {
     if (object["kind"] != "row") continue;
     rows.push_back(object);
-    table.push_back({*tally::verify::parse_collective(object["collective"].get<std::string>()),
+    table.push_back({*tally::model::parse_collective(object["collective"].get<std::string>()),
                      object["most_bytes"],
                      object["algorithm"],
                      {}});

@@ -183,9 +183,24 @@ TEST_CASE("a library's ring is simulated with its protocol, and DDA's tree with 
     REQUIRE(timing);
     return *timing ? (*timing)->total : Picos{};
   };
-  const Picos tree = total("tree");
-  s.library = "rcclx";
-  CHECK(total("dda/tree") == tree + from_nanos(machine->gpu.copy_launch_ns.value));
+  // RCCLX copies before its tree, its reduce_scatter and its all_to_all.
+  const Picos copy = from_nanos(machine->gpu.copy_launch_ns.value);
+  const auto copied = [&](const std::string& name) {
+    s.library = "tally";
+    const Picos ours = total(name.c_str());
+    s.library = "rcclx";
+    return total(("dda/" + name).c_str()) - ours;
+  };
+  CHECK(copied("tree") == copy);
+  CHECK(copied("flat").n == 0);
+  for (const model::Collective collective :
+       {model::Collective::reduce_scatter, model::Collective::all_to_all}) {
+    s.collective = collective;
+    CHECK(copied("flat") == copy);
+  }
+  s.collective = model::Collective::all_gather;
+  CHECK(copied("flat").n == 0);
+  s.collective = model::Collective::all_reduce;
   s.library = "rccl";
   CHECK(total("ring/ll") > total("ring/ll128"));  // twice the bytes, and as long a hop
   CHECK(total("ring/simple").n > 0);
